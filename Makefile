@@ -116,10 +116,12 @@ lint: packages-tests ## Check the format of the Swift sources, and what document
 	.ci/check-figures
 	.ci/suites.py --check
 	.ci/map --check
+	.ci/guises
 	$(PYTHON_TESTS) .ci/test_check_links.py
 	$(PYTHON_TESTS) .ci/test_check_figures.py
 	$(PYTHON_TESTS) .ci/test_suites.py
 	$(PYTHON_TESTS) .ci/test_map.py
+	$(PYTHON_TESTS) .ci/test_guises.py
 
 check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
 	$(RELEASE)/lanyard-schemas check

@@ -85,7 +85,7 @@ func shim(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 let domain: [Target] = [
   module("AgentModel", in: "Domain"),  // parsed values: AccountID, Partition, Scope, Generation, Epoch; FailureKind
   module("AgentCore", in: "Domain", ["AgentModel", "JSONRPC"]),  // machines: TokenMachine, FailureClassifier, …
-  module("ProxyCore", in: "Domain", ["AgentCore", "AgentModel"]),  // heads, bodies and fields of a forward proxy
+  module("ProxyCore", in: "Domain", ["AgentCore", "AgentModel", "Secrets"]),  // heads, bodies and fields of a forward proxy
   module("Secrets", in: "Domain", ["CSodium"]),  // secret bytes on guarded memory, seal and open, key derivation
 ]
 
@@ -112,17 +112,44 @@ let agent: [Target] = [
     ["AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentVault", "JSONRPC", "SecretJSON", "Secrets"]
   ),  // the one owner of the store: opening, locking, transactions, change sets, what features keep and publish; failures
   module(
-    "Agent", in: "Agent",
+    "AgentRecords", in: "Agent",
     [
       "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentStore", "AgentVault", "JSONRPC", "SecretJSON",
       "Secrets",
     ]
-  ),  // accounts, exchange, sign-in, sign-out, step-up, policies, caller grants
+  ),  // what is kept of accounts and providers: records, tables in memory, change sets; asks nobody anything
+  module(
+    "AgentSessions", in: "Agent",
+    [
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "Secrets",
+    ]
+  ),  // accounts at work: exchange, sign-in, sign-out, revocation, identity, rights, roles, connectivity
+  module(
+    "AgentDecisions", in: "Agent",
+    [
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentSessions", "AgentStore",
+      "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
+    ]
+  ),  // policies, decisions and their audit, requests, operations, step-up, grants of callers
+  module(
+    "AgentUpkeep", in: "Agent",
+    [
+      "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentSessions",
+      "AgentStore", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
+    ]
+  ),  // backup, key slots, diagnosis, the administrator's files
+  module(
+    "Agent", in: "Agent",
+    [
+      "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentSessions",
+      "AgentStore", "AgentUpkeep", "JSONRPC", "Secrets",
+    ]
+  ),  // `AgentService` wires them: start, locking, shutdown, signals of the machine
   module(
     "AgentServing", in: "Agent",
     [
-      "Agent", "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentProtocol", "AgentStore", "AgentVault",
-      "JSONRPC", "SecretJSON", "Secrets",
+      "Agent", "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPorts", "AgentProtocol",
+      "AgentRecords", "AgentSessions", "AgentStore", "AgentUpkeep", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
     ]
   ),  // connections, method table, handlers; translates failures and values to the contract
 ]
@@ -196,9 +223,8 @@ let practice: [Target] = [
   module(
     "AgentSimulation", in: "Practice",
     [
-      "Agent", "AgentServing", "AgentModel", "AgentPorts", "JSONRPC", "LoopbackHTTP", "PracticeProvider", "SQLiteStore",
-      "Secrets",
-      "StorageFaults", "TokenSignatures",
+      "Agent", "AgentServing", "AgentSessions", "AgentModel", "AgentPorts", "JSONRPC", "LoopbackHTTP",
+      "PracticeProvider", "SQLiteStore", "Secrets", "StorageFaults", "TokenSignatures",
     ]
   ),  // seeded executor, virtual clocks, fault plans over the real store
   // ten thousand agents and one provider: discrete events over the machines of AgentCore
@@ -206,7 +232,7 @@ let practice: [Target] = [
   module(
     "TranscriptHarness", in: "Practice",
     [
-      "Agent", "AgentServing", "AgentModel", "AgentPorts", "AgentSimulation", "CPlatform", "JSONRPC", "LoopbackHTTP",
+      "AgentServing", "AgentModel", "AgentPorts", "AgentSimulation", "CPlatform", "JSONRPC", "LoopbackHTTP",
       "PracticeProvider", "SchemaKit", "StorageFaults", "Threads", "UnixTransport",
     ],
     isOptimized: false
@@ -222,9 +248,9 @@ let programs: [Target] = [
   program(
     "lanyard-agent",
     [
-      "Agent", "AgentCore", "AgentServing", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "CStart", "DBus",
-      "FileRules", "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters", "TokenSignatures",
-      "UnixTransport",
+      "Agent", "AgentCore", "AgentDecisions", "AgentServing", "AgentSessions", "AgentModel", "AgentPorts", "CHeap",
+      "CPlatform", "CStart", "DBus", "FileRules", "HTTPAdapter", "JSONRPC", "KeyProviders", "SQLiteStore", "Secrets",
+      "SystemAdapters", "TokenSignatures", "UnixTransport",
     ]
   ),  // wiring only
   program(
@@ -236,8 +262,8 @@ let programs: [Target] = [
   program(
     "lanyard-cli",
     [
-      "AgentModel", "CPlatform", "CQRCode", "CommandSupport", "DBus", "DirectoryFiles", "FileRules", "JSONRPC",
-      "LoopbackHTTP", "MetricsExposition", "Threads",
+      "AgentCore", "AgentModel", "CConfinement", "CPlatform", "CQRCode", "CommandSupport", "DBus", "DirectoryFiles",
+      "FileRules", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
     linker: staticRuntime + [
@@ -262,8 +288,8 @@ let programs: [Target] = [
   program(
     "lanyard-proxy",
     [
-      "AgentCore", "AgentModel", "CHeap", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "FileRules",
-      "JSONRPC", "LoopbackHTTP", "ProxyCore", "StreamingHTTP", "TLSServing", "Threads",
+      "AgentCore", "AgentModel", "CConfinement", "CHeap", "CPlatform", "CStart", "CommandSupport", "CurlTransfers",
+      "FileRules", "JSONRPC", "LoopbackHTTP", "ProxyCore", "Secrets", "StreamingHTTP", "TLSServing", "Threads",
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
   program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
@@ -286,7 +312,7 @@ let client: [Target] = [
 
 let checks: [Target] = [
   tests("AgentCoreTests", in: "Domain", ["AgentCore", "AgentModel", "JSONRPC", "StateWalks"]),
-  tests("ProxyCoreTests", in: "Domain", ["AgentCore", "AgentModel", "ProxyCore"]),
+  tests("ProxyCoreTests", in: "Domain", ["AgentCore", "AgentModel", "ProxyCore", "Secrets"]),
   tests("SecretsTests", in: "Domain", ["Secrets"]),
   tests("JSONRPCTests", in: "Protocol", ["JSONRPC"]),
   tests(
@@ -301,9 +327,9 @@ let checks: [Target] = [
   tests(
     "AgentTests", in: "Agent",
     [
-      "Agent", "AgentServing", "AgentStore", "AgentVault", "AgentOAuth", "AgentCore", "AgentModel", "AgentPorts",
-      "AgentProtocol",
-      "AgentSimulation", "JSONRPC", "SecretJSON",
+      "Agent", "AgentRecords", "AgentSessions", "AgentDecisions", "AgentUpkeep", "AgentServing", "AgentStore",
+      "AgentVault", "AgentOAuth", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentSimulation",
+      "JSONRPC", "SecretJSON",
       "PracticeProvider", "SQLiteStore", "SchemaKit", "Secrets", "StorageFaults", "TokenSignatures",
     ]
   ),
@@ -328,9 +354,8 @@ let checks: [Target] = [
   tests(
     "TransportTests", in: "Adapters",
     [
-      "Agent", "AgentServing", "AgentModel", "AgentPorts", "AgentStore", "CPlatform", "JSONRPC", "KeyProviders",
-      "SQLiteStore",
-      "Secrets", "SystemAdapters", "UnixTransport",
+      "AgentRecords", "AgentServing", "AgentSessions", "AgentModel", "AgentPorts", "AgentStore", "CPlatform", "JSONRPC",
+      "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters", "UnixTransport",
     ]
   ),
   tests("AuditExportTests", in: "Programs", ["AgentModel", "AuditExport", "JSONRPC"]),

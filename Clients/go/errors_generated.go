@@ -51,7 +51,8 @@ const (
 	// ErrDataLocked is the error 2008: The account's data stays encrypted until the same person signs in again.
 	ErrDataLocked ErrorName = "dataLocked"
 	// ErrOffline is the error 3001: The provider is unreachable and there is no valid access token, or the server of
-	// a request can't be reached: then `Outcome` is `notSent`.
+	// a request can't be reached: then `Outcome` is `notSent`. With the `Reason` `proxyAuthenticationRequired`,
+	// `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
 	ErrOffline ErrorName = "offline"
 	// ErrProviderUnavailable is the error 3002: The provider is temporarily unavailable.
 	ErrProviderUnavailable ErrorName = "providerUnavailable"
@@ -59,7 +60,7 @@ const (
 	// deleted.
 	ErrProviderMisconfigured ErrorName = "providerMisconfigured"
 	// ErrUntrustedServer is the error 3004: TLS failed, or no pin matched. `Reason` is `unknownAuthority`,
-	// `wrongName`, `expired`, `pinMismatch` or `tls`. With `Path`, a file of authorities can't be read or has no
+	// `wrongName`, `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no
 	// certificate, and no server was asked.
 	ErrUntrustedServer ErrorName = "untrustedServer"
 	// ErrProviderNotFound is the error 3005: The provider is unknown, or the administrator's file that describes it
@@ -310,7 +311,8 @@ type DataLockedError struct{ *base }
 func (e *DataLockedError) Unwrap() error { return e.base }
 
 // OfflineError is the error offline (3001): The provider is unreachable and there is no valid access token, or the
-// server of a request can't be reached: then `Outcome` is `notSent`.
+// server of a request can't be reached: then `Outcome` is `notSent`. With the `Reason` `proxyAuthenticationRequired`,
+// `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
 //
 // The same call may succeed later.
 //
@@ -340,7 +342,7 @@ type ProviderMisconfiguredError struct{ *base }
 func (e *ProviderMisconfiguredError) Unwrap() error { return e.base }
 
 // UntrustedServerError is the error untrustedServer (3004): TLS failed, or no pin matched. `Reason` is
-// `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`. With `Path`, a file of authorities can't be
+// `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be
 // read or has no certificate, and no server was asked.
 //
 // `data` may hold `account`, `reason`, `remedies`, `outcome`, `path`, `expected`.

@@ -17,6 +17,17 @@ type AccountAddedData struct {
 	Extra Extra `json:"-"`
 }
 
+// AccountExpiringData: The `Data` of the event `account.expiring`: The account's secret ends soon: 7 days, 1 day or 1
+// hour before, once each.
+type AccountExpiringData struct {
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
+	ExpiresAt        time.Time `json:"expiresAt"`
+	ExpiresInSeconds int64     `json:"expiresInSeconds"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // AccountSwitchedData: The `Data` of the event `account.switched`: Another account became the active one.
 type AccountSwitchedData struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -46,10 +57,11 @@ type AccountSignedOutData struct {
 	// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
 	Data DataDisposition `json:"data"`
 	// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
-	// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
-	// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
-	// `refused`, `abandoned`, `unsupported`, `notNeeded`.
+	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it
+	// refuses the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again since
+	// the token has expired by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens.
+	// `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`,
+	// `notNeeded`.
 	Revocation RevocationOutcome `json:"revocation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -246,6 +258,8 @@ func (e *EventNotification) Payload() (any, error) {
 	switch e.Type {
 	case EventTypeAccountAdded:
 		return payload[AccountAddedData](e)
+	case EventTypeAccountExpiring:
+		return payload[AccountExpiringData](e)
 	case EventTypeAccountSwitched:
 		return payload[AccountSwitchedData](e)
 	case EventTypeAccountRenamed:

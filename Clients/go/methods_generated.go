@@ -12,6 +12,10 @@ import (
 // carriesBody reports whether the line of a method may be as long as a body.
 func carriesBody(method string) bool {
 	switch method {
+	case "account.add":
+		return true
+	case "account.replace":
+		return true
 	case "request.send":
 		return true
 	case "policy.get":
@@ -21,6 +25,8 @@ func carriesBody(method string) bool {
 	case "policy.validate":
 		return true
 	case "policy.list":
+		return true
+	case "policy.draft":
 		return true
 	case "policy.explain":
 		return true
@@ -378,6 +384,17 @@ type ProviderMethods struct{ caller Caller }
 type ProviderAddParams struct {
 	// A provider's name.
 	Name string `json:"name"`
+	// What the accounts of a provider hold. Absent: the kind of the preset, or `openid`. One of `openid`, `secret`,
+	// `client`.
+	Kind *AccountKind `json:"kind,omitempty"`
+	// Of `Kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+	Placement *SecretPlacement `json:"placement,omitempty"`
+	// Of `Kind` `secret`. Absent: only `Account.Add` confirms a secret.
+	Whoami *Whoami `json:"whoami,omitempty"`
+	// Of `Kind` `secret`. Absent: a sign-out can't end the secret.
+	Revoke *SecretRevocation `json:"revoke,omitempty"`
+	// Of `Kind` `secret`: the variables from which programs read it.
+	Environment []string `json:"environment,omitempty"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`
 	// Absent: for `Identity` `resource` the client of another provider of the same issuer that the person configured;
@@ -452,7 +469,8 @@ type ProviderAddParams struct {
 	Proxy *string `json:"proxy,omitempty"`
 	// A policy's name.
 	Policy *string `json:"policy,omitempty"`
-	// A known provider, whose settings apply to members that are not given.
+	// A known provider, whose settings apply to members that are not given. Of the kind `secret`, its `Whoami` and
+	// `Revoke` only where they are at `AllowedOrigins`.
 	Preset *string `json:"preset,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -461,7 +479,10 @@ type ProviderAddParams struct {
 // Add adds a provider.
 //
 // An existing name is refused with `ErrInvalidParams` at `/name`; use `Provider.Update` instead. The agent fetches
-// the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `ErrNotFound` otherwise.
+// the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `ErrNotFound` otherwise. Of
+// the `Kind` `secret` only these members count, and any other is `ErrInvalidParams`: `Name`, `AllowedOrigins` (one at
+// least, unless the preset names them), `Placement`, `Whoami`, `Revoke`, `Environment`, `policy`, `Pins`,
+// `PinsExpireAt`, `CAFile`, `Proxy`, `preset`, and `Tenant` with a `Value`.
 //
 // Besides what every call may fail with: ErrProviderUnavailable, ErrProviderMisconfigured, ErrUntrustedServer,
 // ErrOffline, ErrNotFound, ErrStoreUnavailable, ErrIntegrity.
@@ -503,6 +524,14 @@ func (m *ProviderMethods) Get(ctx context.Context, params *ProviderGetParams) (*
 type ProviderUpdateParams struct {
 	// A provider's name.
 	Provider string `json:"provider"`
+	// Of `Kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+	Placement *SecretPlacement `json:"placement,omitempty"`
+	// Of `Kind` `secret`. Absent: only `Account.Add` confirms a secret.
+	Whoami *Whoami `json:"whoami,omitempty"`
+	// Of `Kind` `secret`. Absent: a sign-out can't end the secret.
+	Revoke *SecretRevocation `json:"revoke,omitempty"`
+	// Of `Kind` `secret`: the variables from which programs read it.
+	Environment []string `json:"environment,omitempty"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`
 	// The client's id at the provider.
@@ -790,6 +819,58 @@ func (m *SignInMethods) Import(ctx context.Context, params *SignInImportParams) 
 
 // AccountMethods has the methods account.* of the contract.
 type AccountMethods struct{ caller Caller }
+
+// AccountAddParams: The params of `Account.Add`.
+type AccountAddParams struct {
+	// A provider's name.
+	Provider string `json:"provider"`
+	// 64 KiB at most, without control characters. One line end at its end is taken off.
+	Secret Secret `json:"secret"`
+	// What goes with the secret, such as the name of a login. It comes before the placement's.
+	Username *string `json:"username,omitempty"`
+	// An account's alias. A name that the person chose. It does not start like an id.
+	Alias *string `json:"alias,omitempty"`
+	// When the secret ends. `account.expiring` is sent 7 days, 1 day and 1 hour before.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Add adds a secret that a person was given as an account.
+//
+// The provider is asked first where it has `Whoami`: a secret that it refuses is `ErrSignInFailed` with the reason
+// `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret is
+// replaced.
+//
+// Besides what every call may fail with: ErrSignInFailed, ErrAccountAmbiguous, ErrProviderUnavailable,
+// ErrProviderMisconfigured, ErrUntrustedServer, ErrOffline, ErrStoreUnavailable, ErrIntegrity, ErrProviderNotFound.
+func (m *AccountMethods) Add(ctx context.Context, params *AccountAddParams) (*AccountAddResult, error) {
+	return invoke[AccountAddResult](ctx, m.caller, "account.add", params)
+}
+
+// AccountReplaceParams: The params of `Account.Replace`.
+type AccountReplaceParams struct {
+	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+	Account string `json:"account"`
+	// 64 KiB at most, without control characters. One line end at its end is taken off.
+	Secret Secret `json:"secret"`
+	// When the new secret ends.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Replace replaces the secret of an account.
+//
+// A secret of another subject is `ErrSignInFailed` with the reason `identityMismatch`, and the account keeps its own.
+// The one that was replaced is revoked where the provider has `Revoke`.
+//
+// Besides what every call may fail with: ErrAccountNotFound, ErrSignedOut, ErrSignInFailed, ErrAccountAmbiguous,
+// ErrProviderUnavailable, ErrProviderMisconfigured, ErrUntrustedServer, ErrOffline, ErrStoreUnavailable,
+// ErrIntegrity.
+func (m *AccountMethods) Replace(ctx context.Context, params *AccountReplaceParams) (*AccountReplaceResult, error) {
+	return invoke[AccountReplaceResult](ctx, m.caller, "account.replace", params)
+}
 
 // AccountListParams: The params of `Account.List`: there are none yet.
 type AccountListParams struct {
@@ -1226,7 +1307,7 @@ type RequestAuthorizeParams struct {
 	Account string `json:"account"`
 	// An HTTP method.
 	Method string `json:"method"`
-	// The URL of the request. Its query is ignored.
+	// The URL of the request. Its query decides nothing: a person who is asked sees it.
 	URL string `json:"url"`
 	// Only these of the provider's `AllowedOrigins` count, as at a gateway that serves fewer: any other is 6001.
 	// Absent: all of them.
@@ -1275,6 +1356,36 @@ type RequestAuthorizeParams struct {
 // ErrIntegrity, ErrRolledBack, ErrOriginNotAllowed, ErrNotFound.
 func (m *RequestMethods) Authorize(ctx context.Context, params *RequestAuthorizeParams) (*RequestAuthorizeResult, error) {
 	return invoke[RequestAuthorizeResult](ctx, m.caller, "request.authorize", params)
+}
+
+// RequestPassParams: The params of `Request.Pass`.
+type RequestPassParams struct {
+	// `https` for a tunnel, `http` for a plain request.
+	Origin string `json:"origin"`
+	// The grant that the proxy serves, by its id or the name of its client.
+	Grant *string `json:"grant,omitempty"`
+	// What the person lets pass at this proxy; with a grant it narrows what that lets pass. Absent: what the grant
+	// lets pass, and without a grant nothing.
+	PassOrigins []string `json:"passOrigins,omitempty"`
+	// How many bytes went from the program to the server.
+	SentBytes *int64 `json:"sentBytes,omitempty"`
+	// How many bytes went from the server to the program.
+	ReceivedBytes *int64 `json:"receivedBytes,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Pass decides whether a proxy lets a program through to an origin without a token, and writes down what passed.
+//
+// For a proxy beside the agent, before it opens the connection: with `grant` the `PassOrigins` of that grant decide,
+// without it those that the person gave the proxy. An origin of an account's `AllowedOrigins` never passes by `*`
+// (6001), and neither does an address that is not public; what the origin's name leads to the proxy has to check
+// itself (`Basis`). A refusal is in the audit log. With `SentBytes` and `ReceivedBytes`, after the connection,
+// nothing is decided: the audit log gets the entry `Request.Pass`.
+//
+// Besides what every call may fail with: ErrStoreUnavailable, ErrIntegrity, ErrOriginNotAllowed, ErrNotFound.
+func (m *RequestMethods) Pass(ctx context.Context, params *RequestPassParams) (*RequestPassResult, error) {
+	return invoke[RequestPassResult](ctx, m.caller, "request.pass", params)
 }
 
 // RequestSendParams: The params of `Request.Send`.
@@ -1476,6 +1587,30 @@ type PolicyListParams struct {
 // Besides what every call may fail with: ErrStoreUnavailable, ErrIntegrity.
 func (m *PolicyMethods) List(ctx context.Context, params *PolicyListParams) (*PolicyListResult, error) {
 	return invoke[PolicyListResult](ctx, m.caller, "policy.list", params)
+}
+
+// PolicyDraftParams: The params of `Policy.Draft`.
+type PolicyDraftParams struct {
+	// A provider with a preset, or the name of a preset.
+	Provider string `json:"provider"`
+	// What programs may do: operations by name, or all of a kind by `read`, `write` or `delete`.
+	Allow []string `json:"allow"`
+	// What programs may do after the person confirmed it, as in `allow`. It wins over `allow`.
+	Confirm []string `json:"confirm,omitempty"`
+	// How many uses each of the capabilities has in any 60 minutes.
+	PerHour *int64 `json:"perHour,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Draft drafts a policy of a service's operations, by their names or kinds.
+//
+// The operations are those of the provider's preset. Each becomes a capability that names its requests, for
+// `Policy.Set`. Nothing is stored.
+//
+// Besides what every call may fail with: ErrProviderNotFound.
+func (m *PolicyMethods) Draft(ctx context.Context, params *PolicyDraftParams) (*PolicyDraftResult, error) {
+	return invoke[PolicyDraftResult](ctx, m.caller, "policy.draft", params)
 }
 
 // PolicyExplainParams: The params of `Policy.Explain`.
@@ -1688,8 +1823,8 @@ type SecretListParams struct {
 
 // List lists the names of the client programs' secrets.
 //
-// Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrDataLocked, ErrSignedOut,
-// ErrStoreUnavailable, ErrIntegrity.
+// Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrAccountLocked, ErrDataLocked,
+// ErrSignedOut, ErrStoreUnavailable, ErrIntegrity.
 func (m *SecretMethods) List(ctx context.Context, params *SecretListParams) (*SecretListResult, error) {
 	return invoke[SecretListResult](ctx, m.caller, "secret.list", params)
 }
@@ -2082,6 +2217,9 @@ type GrantCreateParams struct {
 	// The origins that `Request.Send` and operations may send requests to; absent: all `AllowedOrigins` of the
 	// provider. They add nothing to these.
 	Origins []string `json:"origins,omitempty"`
+	// The origins to which a proxy under this grant lets a program through without a token; absent: none. A grant
+	// that is made under another one passes no more than that.
+	PassOrigins []string `json:"passOrigins,omitempty"`
 	// The types of authorization details (RFC 9396) that its tokens may carry; absent: none where the grant names
 	// scopes or resources, else all. A token that carries another type is not given: error 3003, reason
 	// `wouldNarrow`.

@@ -11,6 +11,18 @@ import (
 // Protocol is the version of the protocol that this client speaks.
 const Protocol = "1"
 
+// AccountKind: What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a
+// secret that a person was given, such as an API key or a password. `client`: a machine identity. A newer agent may
+// send other words.
+type AccountKind string
+
+// The words of AccountKind that this version knows.
+const (
+	AccountKindOpenid AccountKind = "openid"
+	AccountKindSecret AccountKind = "secret"
+	AccountKindClient AccountKind = "client"
+)
+
 // AccountState: An account's state. A newer agent may send other words.
 type AccountState string
 
@@ -179,6 +191,7 @@ type EventType string
 // The words of EventType that this version knows.
 const (
 	EventTypeAccountAdded           EventType = "account.added"
+	EventTypeAccountExpiring        EventType = "account.expiring"
 	EventTypeAccountSwitched        EventType = "account.switched"
 	EventTypeAccountRenamed         EventType = "account.renamed"
 	EventTypeAccountSignedOut       EventType = "account.signedOut"
@@ -298,6 +311,29 @@ const (
 	OperationStatusCancelled        OperationStatus = "cancelled"
 )
 
+// PassBasis: Why an origin passes without a token. `named`: the origin is named, and passes whatever its address is.
+// `any`: it passes by `*`, and only a public address may be connected to. `reported`: what passed was written down. A
+// newer agent may send other words.
+type PassBasis string
+
+// The words of PassBasis that this version knows.
+const (
+	PassBasisNamed    PassBasis = "named"
+	PassBasisAny      PassBasis = "any"
+	PassBasisReported PassBasis = "reported"
+)
+
+// PlacementPlace: The part of a request in which a secret stands. A newer agent may send other words.
+type PlacementPlace string
+
+// The words of PlacementPlace that this version knows.
+const (
+	PlacementPlaceHeader PlacementPlace = "header"
+	PlacementPlaceBasic  PlacementPlace = "basic"
+	PlacementPlaceQuery  PlacementPlace = "query"
+	PlacementPlacePath   PlacementPlace = "path"
+)
+
 // Prompt: How the person is asked for a secret. A newer agent may send other words.
 type Prompt string
 
@@ -385,10 +421,10 @@ const (
 )
 
 // RevocationOutcome: The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the
-// provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`:
-// the request failed, and is not sent again since the token has expired by the lifetime that the provider told.
-// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. A newer agent may send other
-// words.
+// provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret,
+// it refuses the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again since
+// the token has expired by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens.
+// `notNeeded`: there was no token. A newer agent may send other words.
 type RevocationOutcome string
 
 // The words of RevocationOutcome that this version knows.
@@ -581,7 +617,8 @@ type Account struct {
 	Provider string `json:"provider"`
 	// A URL.
 	Issuer string `json:"issuer"`
-	// After a hard sign-out, `erased:` and a keyed digest: alias, name, e-mail and tenant are absent then.
+	// Of a secret whose provider names no person, `secret:` and a keyed digest. After a hard sign-out, `erased:` and
+	// a keyed digest: alias, name, e-mail and tenant are absent then.
 	Subject string `json:"subject"`
 	// An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`,
 	// `locked`, `signedOut`.
@@ -591,10 +628,16 @@ type Account struct {
 	// far as it is known, in objects of an account, else the machine's.
 	CreatedAt time.Time `json:"createdAt"`
 	// An account's alias. A name that the person chose. It does not start like an id.
-	Alias       *string `json:"alias,omitempty"`
-	Tenant      *string `json:"tenant,omitempty"`
-	DisplayName *string `json:"displayName,omitempty"`
-	Email       *string `json:"email,omitempty"`
+	Alias *string `json:"alias,omitempty"`
+	// What the account holds. One of `openid`, `secret`, `client`.
+	Kind        *AccountKind `json:"kind,omitempty"`
+	Tenant      *string      `json:"tenant,omitempty"`
+	DisplayName *string      `json:"displayName,omitempty"`
+	Email       *string      `json:"email,omitempty"`
+	// What goes with the secret.
+	Username *string `json:"username,omitempty"`
+	// When the secret ends, as it was told; absent if nothing was told.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 	// When the provider last confirmed the person.
 	LastOnlineAuthAt *time.Time `json:"lastOnlineAuthAt,omitempty"`
 	// What protects the data of the account while it is signed out. Absent once the data was erased. One of `vault`,
@@ -603,6 +646,15 @@ type Account struct {
 	// Whether tokens are bound to a key of the account. Absent for bearer tokens, and while the account is signed
 	// out. One of `bound`, `downgraded`.
 	TokenBinding *TokenBinding `json:"tokenBinding,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// AccountAddResult: The result of `Account.Add`.
+type AccountAddResult struct {
+	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+	// person.
+	Account string `json:"account"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -642,6 +694,15 @@ type AccountRenameResult struct {
 	Account string `json:"account"`
 	// An account's alias. A name that the person chose. It does not start like an id.
 	Alias string `json:"alias"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// AccountReplaceResult: The result of `Account.Replace`.
+type AccountReplaceResult struct {
+	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+	// person.
+	Account string `json:"account"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -689,10 +750,11 @@ type AccountSignOutResult struct {
 	// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
 	Data DataDisposition `json:"data"`
 	// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
-	// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
-	// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
-	// `refused`, `abandoned`, `unsupported`, `notNeeded`.
+	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it
+	// refuses the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again since
+	// the token has expired by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens.
+	// `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`,
+	// `notNeeded`.
 	Revocation RevocationOutcome `json:"revocation"`
 	// The configuration file that demands that every sign-out erases; absent if none does.
 	DemandedBy *string `json:"demandedBy,omitempty"`
@@ -901,6 +963,9 @@ type AgentStatusResult struct {
 	Administrator *AdministratorState `json:"administrator,omitempty"`
 	// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
 	PolicySource *PolicySource `json:"policySource,omitempty"`
+	// What the agent applies to requests to servers of no provider: of the configuration and what the administrator
+	// enforces. A program applies it to its requests without an account's token. Absent: nothing is configured.
+	Trust *ServerTrust `json:"trust,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -1164,11 +1229,11 @@ type EventNotification struct {
 	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Epoch    string `json:"epoch"`
 	Sequence int64  `json:"sequence"`
-	// The type of an event. One of `account.added`, `account.switched`, `account.renamed`, `account.signedOut`,
-	// `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`, `token.scopesNarrowed`,
-	// `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`,
-	// `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`,
-	// `policy.changed`, `clock.suspect`, `event.gap`.
+	// The type of an event. One of `account.added`, `account.expiring`, `account.switched`, `account.renamed`,
+	// `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
+	// `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
+	// `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`,
+	// `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
 	Type EventType `json:"type"`
 	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
 	// far as it is known, in objects of an account, else the machine's.
@@ -1292,6 +1357,7 @@ type Grant struct {
 	Scopes                   []string `json:"scopes,omitempty"`
 	Resources                []string `json:"resources,omitempty"`
 	Origins                  []string `json:"origins,omitempty"`
+	PassOrigins              []string `json:"passOrigins,omitempty"`
 	AuthorizationDetailTypes []string `json:"authorizationDetailTypes,omitempty"`
 	Capabilities             []string `json:"capabilities,omitempty"`
 	Agent                    *bool    `json:"agent,omitempty"`
@@ -1320,6 +1386,7 @@ type GrantCreateResult struct {
 	Scopes                   []string `json:"scopes,omitempty"`
 	Resources                []string `json:"resources,omitempty"`
 	Origins                  []string `json:"origins,omitempty"`
+	PassOrigins              []string `json:"passOrigins,omitempty"`
 	AuthorizationDetailTypes []string `json:"authorizationDetailTypes,omitempty"`
 	Capabilities             []string `json:"capabilities,omitempty"`
 	Agent                    *bool    `json:"agent,omitempty"`
@@ -1561,6 +1628,14 @@ type OperationResponse struct {
 	Extra Extra `json:"-"`
 }
 
+// PolicyDraftResult: The result of `Policy.Draft`.
+type PolicyDraftResult struct {
+	// A document of `policy.schema.json`.
+	Policy map[string]json.RawMessage `json:"policy"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // PolicyGetResult: The result of `Policy.Get`.
 type PolicyGetResult struct {
 	// A policy's name.
@@ -1674,11 +1749,25 @@ type PolicyValidateResult struct {
 type Provider struct {
 	// A provider's name.
 	Name string `json:"name"`
-	// A URL.
-	Issuer   string `json:"issuer"`
+	// Of `Kind` `secret`: the first of its origins when it was added.
+	Issuer string `json:"issuer"`
+	// Empty for a provider of another `Kind` than `openid`.
 	ClientID string `json:"clientId"`
 	// True if the provider has a client secret, which no method returns.
 	ClientSecretSet bool `json:"clientSecretSet"`
+	// What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a secret that a
+	// person was given, such as an API key or a password. `client`: a machine identity. One of `openid`, `secret`,
+	// `client`.
+	Kind *AccountKind `json:"kind,omitempty"`
+	// Where a secret stands in a request. `header`: in the field `Name`, as `Format` says. `basic`: the password of
+	// HTTP Basic. `query`: the parameter `Name`. `path`: `Format` before the path.
+	Placement *SecretPlacement `json:"placement,omitempty"`
+	// The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and 403
+	// refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+	Whoami *Whoami `json:"whoami,omitempty"`
+	// The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
+	Revoke      *SecretRevocation `json:"revoke,omitempty"`
+	Environment []string          `json:"environment,omitempty"`
 	// True if the agent registered the client (RFC 7591).
 	ClientRegistered *bool `json:"clientRegistered,omitempty"`
 	// True if the provider has a client key, which no method returns.
@@ -1873,13 +1962,15 @@ type RequestAuthorizeResult struct {
 	// person.
 	Account     string `json:"account"`
 	AccessToken Secret `json:"accessToken"`
-	// `Bearer`, or `DPoP` with a `Proof`.
+	// `Bearer`, `DPoP` with a `Proof`, or `secret` at its `Placement`.
 	TokenType string `json:"tokenType"`
 	// Identifies this token in `rejected` and in `Token.Reject`.
 	Fingerprint string `json:"fingerprint"`
 	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
 	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt time.Time `json:"expiresAt"`
+	// Where a secret stands in the request; absent for a token.
+	Placement *SecretPlacement `json:"placement,omitempty"`
 	// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
 	// method and URL alone.
 	Proof Secret `json:"proof,omitempty"`
@@ -1888,6 +1979,16 @@ type RequestAuthorizeResult struct {
 	OtherTokens Secret `json:"otherTokens,omitempty"`
 	// Of the capability that names the request most closely; absent if none does.
 	Decision *Decision `json:"decision,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// RequestPassResult: The result of `Request.Pass`.
+type RequestPassResult struct {
+	// Why an origin passes without a token. `named`: the origin is named, and passes whatever its address is. `any`:
+	// it passes by `*`, and only a public address may be connected to. `reported`: what passed was written down. One
+	// of `named`, `any`, `reported`.
+	Basis PassBasis `json:"basis"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -2013,6 +2114,22 @@ type SecretListResult struct {
 	Extra Extra `json:"-"`
 }
 
+// SecretPlacement: Where a secret stands in a request. `header`: in the field `Name`, as `Format` says. `basic`: the
+// password of HTTP Basic. `query`: the parameter `Name`. `path`: `Format` before the path.
+type SecretPlacement struct {
+	// The part of a request in which a secret stands. One of `header`, `basic`, `query`, `path`.
+	In PlacementPlace `json:"in"`
+	// Of a header field, `Authorization` if absent: none of the connection or of the framing, not `Host` and not
+	// `Cookie`. Or of a parameter of the query.
+	Name *string `json:"name,omitempty"`
+	// With `{secret}` once. Absent for `header`: `Bearer {secret}`.
+	Format *string `json:"format,omitempty"`
+	// For `basic`. The account's own `Username` comes first.
+	Username *string `json:"username,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // SecretPutResult: The result of `Secret.Put`.
 type SecretPutResult struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -2031,6 +2148,18 @@ type SecretRemoveResult struct {
 	Account string `json:"account"`
 	// A secret's name.
 	Name string `json:"name"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// SecretRevocation: The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
+type SecretRevocation struct {
+	// An HTTP method.
+	Method string `json:"method"`
+	// At one of the provider's `AllowedOrigins`.
+	URL string `json:"url"`
+	// JSON or a form. With `{secret}` once in it the secret stands there; else at its usual place.
+	Body *string `json:"body,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -2244,10 +2373,9 @@ type TenantRule struct {
 type Token struct {
 	AccessToken Secret `json:"accessToken"`
 	// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs a
-	// proof of `Token.Proof`.
+	// proof of `Token.Proof`. `secret` for a secret, which stands at `Placement`.
 	TokenType string `json:"tokenType"`
-	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
-	// far as it is known, in objects of an account, else the machine's.
+	// Of a secret whose end nobody told: a year ahead.
 	ExpiresAt        time.Time `json:"expiresAt"`
 	ExpiresInSeconds int64     `json:"expiresInSeconds"`
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -2264,6 +2392,8 @@ type Token struct {
 	Fingerprint string `json:"fingerprint"`
 	// A generation. Increases with each refresh token that is stored for the account.
 	Generation int64 `json:"generation"`
+	// Where a secret stands in a request; absent for a token.
+	Placement *SecretPlacement `json:"placement,omitempty"`
 	// The requested resource, if the provider's answer or the token itself shows that the token is for it.
 	Resource *string `json:"resource,omitempty"`
 	// Extra holds members that this version does not know.
@@ -2311,6 +2441,21 @@ type TokenProofResult struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Whoami: The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and
+// 403 refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+type Whoami struct {
+	// At one of the provider's `AllowedOrigins`.
+	URL string `json:"url"`
+	// Who the person is: a text or a whole number.
+	Subject string  `json:"subject"`
+	Name    *string `json:"name,omitempty"`
+	Email   *string `json:"email,omitempty"`
+	// A list of texts.
+	Roles *string `json:"roles,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

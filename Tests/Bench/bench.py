@@ -36,6 +36,7 @@ from measure import Load, resident_kb, wake_ups
 from report import Goal, Row, table
 from resources import resources
 from servers import compile_program, echo, ssh_agent
+from watched import watched
 from whole_processes import clients, cold_starts
 
 ECHO, CANNED, SSH = "C echo", "C canned", "ssh-agent list"
@@ -222,6 +223,7 @@ PARTS: Dict[str, Callable[["Bench", str, str], None]] = {
     "crowds": crowds,
     "bursts": bursts,
     "many": many_accounts,
+    "watched": watched,
 }
 """With agents of their own."""
 

@@ -69,6 +69,10 @@ func callTyped(
 		return callWith(ctx, params, client.SignIn.Cancel)
 	case "signIn.import":
 		return callWith(ctx, params, client.SignIn.Import)
+	case "account.add":
+		return callWith(ctx, params, client.Account.Add)
+	case "account.replace":
+		return callWith(ctx, params, client.Account.Replace)
 	case "account.list":
 		return callWith(ctx, params, client.Account.List)
 	case "account.get":
@@ -109,6 +113,8 @@ func callTyped(
 		return callWith(ctx, params, client.Token.Proof)
 	case "request.authorize":
 		return callWith(ctx, params, client.Request.Authorize)
+	case "request.pass":
+		return callWith(ctx, params, client.Request.Pass)
 	case "request.send":
 		return callWith(ctx, params, client.Request.Send)
 	case "authorization.check":
@@ -127,6 +133,8 @@ func callTyped(
 		return callWith(ctx, params, client.Policy.Validate)
 	case "policy.list":
 		return callWith(ctx, params, client.Policy.List)
+	case "policy.draft":
+		return callWith(ctx, params, client.Policy.Draft)
 	case "policy.explain":
 		return callWith(ctx, params, client.Policy.Explain)
 	case "policy.refresh":

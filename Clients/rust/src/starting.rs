@@ -236,7 +236,7 @@ fn why_ended(status: ExitStatus) -> String {
         (_, 74) => "the agent's store can't be read or written (exit 74); nothing was lost".into(),
         (_, 75) => "another agent holds this state directory and listens at another socket (exit 75)".into(),
         (_, 76) => {
-            "the agent can't open its vault (exit 76): the key is wrong, or the store is damaged, an old copy, or gone"
+            "the agent can't open its vault (exit 76): the key is wrong, or the store is damaged, old, foreign, or gone"
                 .into()
         }
         (_, code) => format!("the agent ended at once (exit {code})"),

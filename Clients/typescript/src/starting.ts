@@ -51,7 +51,7 @@ const ENDS = new Map([
   [73, "a directory of the agent can't be created, or others may write to it (exit 73)"],
   [74, "the agent's store can't be read or written (exit 74); nothing was lost"],
   [75, "another agent holds this state directory and listens at another socket (exit 75)"],
-  [76, "the agent can't open its vault (exit 76): the key is wrong, or the store is damaged, an old copy, or gone"],
+  [76, "the agent can't open its vault (exit 76): the key is wrong, or the store is damaged, old, foreign, or gone"],
 ]);
 const ALREADY_RUNNING = 75;
 

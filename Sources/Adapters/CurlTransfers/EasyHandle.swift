@@ -33,7 +33,8 @@ package final class EasyHandle {
     guard code != CURLE_OK else { return nil }
     return TransferReport(
       code, errno: Int32(truncatingIfNeeded: ccurl_get_long(easy, CURLINFO_OS_ERRNO)),
-      verification: ccurl_get_long(easy, CURLINFO_SSL_VERIFYRESULT), text: String(cString: errorText))
+      verification: ccurl_get_long(easy, CURLINFO_SSL_VERIFYRESULT), text: String(cString: errorText),
+      proxy: request.proxy.map { TransferReport.Proxy($0, told: easy) })
   }
 
   /// The response came by HTTP/2 or later.
@@ -92,10 +93,16 @@ package final class EasyHandle {
   }
 
   private func head() -> Bool {
-    string(CURLOPT_URL, request.url.text) && number(CURLOPT_PATH_AS_IS, 1)
+    string(CURLOPT_URL, request.url.text) && number(CURLOPT_PATH_AS_IS, 1) && target()
       && pointer(CURLOPT_HTTPHEADER, request.headers.list)
       // libcurl would take a compressed stream that was cut for a complete one.
       && number(CURLOPT_HTTP_CONTENT_DECODING, 0)
+  }
+
+  /// A credential in the URL stands in what leaves alone, and not in the URL that libcurl keeps with the connection.
+  private func target() -> Bool {
+    guard let target = request.target?.bytes.baseAddress else { return true }
+    return ccurl_set_string(easy, CURLOPT_REQUEST_TARGET, target.assumingMemoryBound(to: CChar.self)) == CURLE_OK
   }
 
   /// The request keeps the memory of its body, and libcurl sends from it.
@@ -122,5 +129,15 @@ package final class EasyHandle {
 
   private func pointer(_ option: CURLoption, _ value: UnsafeRawPointer?) -> Bool {
     ccurl_set_pointer(easy, option, value) == CURLE_OK
+  }
+}
+
+extension TransferReport.Proxy {
+  /// What libcurl's handle tells of a proxy after a transfer.
+  package init(_ address: String, told easy: UnsafeMutableRawPointer) {
+    self.init(
+      address, status: ccurl_get_long(easy, CURLINFO_HTTP_CONNECTCODE),
+      error: ccurl_get_long(easy, CURLINFO_PROXY_ERROR),
+      verification: ccurl_get_long(easy, CURLINFO_PROXY_SSL_VERIFYRESULT))
   }
 }

@@ -13,6 +13,8 @@ package struct TransferRequest: Sendable {
 
   package let url: HTTPURL
   package let method: String
+  /// The path and the query as they leave, with a credential in them and a NUL behind; nil: those of `url`.
+  let target: (any TransferMemory)?
   package let headers: HeaderList
   package let body: Body
   package let trust: TrustSettings
@@ -34,18 +36,32 @@ package struct TransferRequest: Sendable {
   }
 
   package init(
-    _ method: String, _ url: HTTPURL, _ headers: HeaderList?, _ body: Body, _ trust: TrustSettings
+    _ method: String, _ url: HTTPURL, target: (any TransferMemory)? = nil, _ headers: HeaderList?, _ body: Body,
+    _ trust: TrustSettings
   ) throws(Refusal) {
     guard url.scheme == .https || url.isLoopback else { throw .invalidURL }
-    guard let headers, FieldSyntax.isToken(method), method != "CONNECT" else { throw .invalid }
+    guard let headers, FieldSyntax.isToken(method), method != "CONNECT",
+      target?.bytes.allSatisfy({ (0x21...0x7E).contains($0) }) ?? true
+    else { throw .invalid }
     pinnedKeys = trust.pins.isEmpty ? nil : Self.spelling(trust.pins)
     guard trust.pins.isEmpty || url.scheme == .https && pinnedKeys?.isEmpty == false else { throw .pinMismatch }
     self.method = method
     self.url = url
+    self.target = target.map(Self.terminated)
     self.headers = headers
     self.body = body
     self.trust = trust
     proxy = trust.proxy(to: url) { name in getenv(name).map { String(cString: $0) } }
+  }
+
+  /// A credential stands in its head.
+  package var hasSecret: Bool { headers.hasSecret || target != nil }
+
+  private static func terminated(_ memory: any TransferMemory) -> any TransferMemory {
+    type(of: memory).filled(count: memory.count + 1) { place in
+      place.copyMemory(from: memory.bytes)
+      place[memory.count] = 0
+    }
   }
 
   /// RFC 9110 §8.6: a method that anticipates content sends its length even if that is 0.

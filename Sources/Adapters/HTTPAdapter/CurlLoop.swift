@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import AgentPorts
 internal import CCurl
 internal import CurlTransfers

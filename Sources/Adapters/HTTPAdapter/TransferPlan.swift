@@ -30,7 +30,8 @@ struct TransferPlan: Sendable {
     let made: TransferRequest
     do throws(TransferRequest.Refusal) {
       made = try TransferRequest(
-        request.method, url, HeaderList(request.fields.map { ($0.name, $0.transferValue) }, in: Secret.self),
+        request.method, url, target: request.target,
+        HeaderList(request.fields.map { ($0.name, $0.transferValue) }, in: Secret.self),
         request.body.map { .bytes($0) } ?? .none, defaults.trust(of: request))
     } catch {
       return .failure(Refusal(outcome: error.outcome))

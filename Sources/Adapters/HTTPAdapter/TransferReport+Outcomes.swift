@@ -6,12 +6,7 @@ extension TransferReport {
   /// Why nothing of the request was sent.
   var beforeSending: HTTPOutcome {
     switch unsent {
-    case .nameNotFound: .notConnected(.nameNotFound)
-    case .refused: .notConnected(.refused)
-    case .unreachable: .notConnected(.unreachable)
-    case .timedOut: .notConnected(.timedOut)
-    case .invalidURL: .notConnected(.invalidURL)
-    case .other: .notConnected(.other)
+    case .notConnected(let failure): .notConnected(failure)
     case .untrusted(let failure): .untrusted(failure)
     }
   }

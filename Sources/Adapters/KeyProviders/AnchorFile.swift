@@ -52,28 +52,26 @@ public struct AnchorFile: RollbackAnchor {
   // MARK: root keys
 
   /// Prints lie in a file of their own, which is written at a rotation only.
-  ///
-  /// A database that is unknown here, where another one stood whose root key was changed, is answered with the prints of
-  /// that one: an old root key also makes a database with a new id.
-  public func rootPrints(databaseID: [UInt8]) throws(KeySourceFailure) -> [RootPrint] {
-    let prints = try readRoots(databaseID)
-    guard prints.isEmpty, let other = try place?.database(), other != databaseID,
-      try openPrivately(path(databaseID)).map({ close($0) }) == nil
-    else { return prints }
-    return try readRoots(other).filter { $0.epoch > 1 }
-  }
+  public func rootPrints(databaseID: [UInt8]) throws(KeySourceFailure) -> [RootPrint] { try readRoots(databaseID) }
 
+  /// Notes the database as that of the state directory, too: each opening records its root key.
   public func record(_ prints: [RootPrint], databaseID: [UInt8]) throws(KeySourceFailure) {
     try makeDirectory(directory)
     let lock = try lockDirectory()
     defer { close(lock) }
+    var isKnown = false
     do throws(KeySourceFailure) {
-      if try readRoots(databaseID) == prints { return }
+      isKnown = try readRoots(databaseID) == prints
     } catch .damaged {
       // Damaged prints are replaced.
     }
-    try replace(rootsPath(databaseID), by: RootPrints.text(prints))
+    if !isKnown { try replace(rootsPath(databaseID), by: RootPrints.text(prints)) }
+    try place?.note(databaseID)
   }
+
+  // MARK: the state directory
+
+  public func databaseHere() throws(KeySourceFailure) -> [UInt8]? { try place?.database() }
 
   private func replace(_ path: String, by text: String) throws(KeySourceFailure) {
     var text = text

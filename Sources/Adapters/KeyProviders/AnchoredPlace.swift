@@ -1,10 +1,11 @@
-internal import AgentPorts
+public import AgentPorts
 internal import Glibc
 internal import Secrets
 internal import Synchronization
 
 /// Remembers, beside the anchor files, which database stands in a state directory: a file named by a digest of the
-/// directory's path. A state directory without its database is then not taken for a new one.
+/// directory's path. A state directory without its database is then not taken for a new one, and another vault's database
+/// is not taken for its own.
 public final class AnchoredPlace: Sendable {
   private let path: String
   /// The database that the file names, as far as this process knows.
@@ -28,8 +29,9 @@ public final class AnchoredPlace: Sendable {
     return lstat(path, &status) == 0
   }
 
-  /// Notes that this database stands in the state directory, durable when this returns.
-  func note(_ databaseID: [UInt8]) throws(KeySourceFailure) {
+  /// Notes that this database stands in the state directory, durable when this returns. The directory of the note must
+  /// exist.
+  public func note(_ databaseID: [UInt8]) throws(KeySourceFailure) {
     guard noted.withLock({ $0 }) != databaseID else { return }
     let text = Self.heading + hexadecimal(databaseID) + "\n"
     if try read() != text {

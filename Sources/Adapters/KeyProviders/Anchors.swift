@@ -84,6 +84,12 @@ public struct Anchors: RollbackAnchor {
     if let first { throw first }
   }
 
+  /// The first that an anchor tells.
+  public func databaseHere() throws(KeySourceFailure) -> [UInt8]? {
+    for anchor in anchors { if let database = try anchor.databaseHere() { return database } }
+    return nil
+  }
+
   public func slotsChanged(to protections: Set<String>) {
     for anchor in anchors { anchor.slotsChanged(to: protections) }
   }

@@ -143,6 +143,15 @@ public final class SQLiteStore: Store {
     try reserve.secure(bytes: bytes)
   }
 
+  public func checkpoint() {
+    do throws(StoreFailure) {
+      _ = try opened().truncateLog()
+    } catch {
+      // Its sync may have lost batches that no later one would write.
+      if error == .inputOutput || !unsynced.isEmpty { disconnect() }
+    }
+  }
+
   public func eraseDeleted() throws(StoreFailure) -> Bool {
     do {
       let isErased = try opened().eraseDeleted(overwritingAll: !hasErased)

@@ -60,7 +60,7 @@ final class Exchange: TransferReceiver {
 
   /// The result for libcurl's report; `failure` is nil for a complete response.
   func result(_ failure: TransferReport?) -> HTTPResult {
-    guard isSent else { return .notSent(isCancelled ? .cancelled : failure?.notSent ?? .other) }
+    guard isSent else { return .notSent(isCancelled ? .cancelled : failure?.notSent ?? .notConnected(.other)) }
     if isStopped { return .stopped }
     if isTooLarge { return .lost(.tooLarge) }
     if isMalformed { return .lost(.malformed) }

@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import Threads
+public import Threads
 
 /// Ends a request from another thread.
 public final class HTTPCancellation: Sendable {
@@ -34,5 +34,5 @@ public final class HTTPCancellation: Sendable {
   public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
   /// While a request runs, its thread is woken by `wakeUp`.
-  func attach(_ wakeUp: WakeUp?) { state.withLock { $0.wakeUp = wakeUp } }
+  public func attach(_ wakeUp: WakeUp?) { state.withLock { $0.wakeUp = wakeUp } }
 }

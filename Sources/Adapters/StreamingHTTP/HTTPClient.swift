@@ -42,7 +42,8 @@ public final class HTTPClient: Sendable {
     let transfer: TransferRequest
     do throws(TransferRequest.Refusal) {
       transfer = try TransferRequest(
-        request.method, request.url, headers, body.transferBody, request.trust ?? settings.trust)
+        request.method, request.url, target: request.target, headers, body.transferBody, request.trust ?? settings.trust
+      )
     } catch {
       return .notSent(error == .pinMismatch ? .untrusted(.pinMismatch) : .invalid)
     }
@@ -74,7 +75,7 @@ public final class HTTPClient: Sendable {
       cancellation?.attach(nil)
       lane.wakeUp.clear()
       lanes.putBack(lane)
-      if exchange.transfer.headers.hasSecret { wipeStack(.libraries) }
+      if exchange.transfer.hasSecret { wipeStack(.libraries) }
     }
     var rule = ConnectionRule(
       connectMilliseconds: exchange.request.connectMilliseconds, longestIdleSeconds: settings.longestIdleSeconds)
@@ -84,7 +85,7 @@ public final class HTTPClient: Sendable {
       rule.mayReuse = exchange.connection.kept == .allowed
       guard let handle = EasyHandle(exchange.transfer, rule, exchange),
         ccurl_multi_add_handle(lane.multi, handle.easy) == CURLM_OK
-      else { return .notSent(.other) }
+      else { return .notSent(.notConnected(.other)) }
       let code = run(exchange, handle, lane)
       let failure = handle.failure(code)
       if failure == nil { lane.sockets.isMultiplexed = handle.isHTTP2 }

@@ -2,8 +2,8 @@ public import AgentModel
 
 /// What holds for all requests of an `HTTPClient`.
 public struct HTTPClientSettings: Hashable, Sendable {
-  /// How servers are reached, and what proves that they are the right ones. A request with a token of an account names its own
-  /// (`OutgoingRequest.trust`): the agent says what counts for that.
+  /// How servers are reached, and what proves that they are the right ones, for requests that name nothing of their own
+  /// (`OutgoingRequest.trust`): the agent says what counts for a request.
   public var trust = TrustSettings()
   /// HTTP/2 where a TLS server offers it.
   public var allowsHTTP2 = true
@@ -15,9 +15,4 @@ public struct HTTPClientSettings: Hashable, Sendable {
 
   /// The defaults.
   public init() {}
-
-  /// With the authorities that the environment names. Proxy variables are left to libcurl.
-  public init(environment: (String) -> String?) {
-    trust.authorities = CertificateAuthorities(environment: environment)
-  }
 }

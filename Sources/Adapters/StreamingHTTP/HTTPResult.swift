@@ -13,7 +13,8 @@ public enum HTTPResult: Hashable, Sendable {
 
   /// Why nothing was sent.
   public enum NotSent: Hashable, Sendable {
-    case nameNotFound, refused, unreachable, timedOut, cancelled, other
+    case notConnected(ConnectFailure)
+    case cancelled
     /// The URL, the method or a field is not allowed.
     case invalid
     /// The server's certificate was refused.

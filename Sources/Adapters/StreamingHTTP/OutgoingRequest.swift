@@ -17,6 +17,8 @@ public struct OutgoingRequest: Sendable {
   public var method: String
   /// `https`, or `http` on loopback: a request to any other URL is not sent.
   public var url: HTTPURL
+  /// The path and the query as they leave, with a credential in them; nil: those of `url`.
+  public var target: WipedBytes?
   /// `HTTPClient` decides the fields about the connection (RFC 9110 §7.6.1), `Host` and `Content-Length`, and leaves
   /// them out here.
   public var fields: [RequestField]

@@ -5,12 +5,8 @@ extension TransferReport {
   /// Why nothing of the request was sent.
   var notSent: HTTPResult.NotSent {
     switch unsent {
-    case .nameNotFound: .nameNotFound
-    case .refused: .refused
-    case .unreachable: .unreachable
-    case .timedOut: .timedOut
-    case .invalidURL: .invalid
-    case .other: .other
+    case .notConnected(.invalidURL): .invalid
+    case .notConnected(let failure): .notConnected(failure)
     case .untrusted(let failure): .untrusted(failure)
     }
   }

@@ -102,8 +102,16 @@ public struct AdministratorDirectory: AdministratorFiles {
       }
     } catch {
       found.problem = error.text
+      if case .unusable = error { found.isHidden = Self.mayBeThere(found.path) }
     }
     return found
+  }
+
+  /// False only where the kernel says that there is nothing: on a machine whose `/etc` is another user's, as in some
+  /// containers, nobody laid down anything.
+  private static func mayBeThere(_ path: String) -> Bool {
+    var found = stat()
+    return lstat(path, &found) == 0 || errno == EACCES
   }
 
   private static let ending = ".json"

@@ -21,6 +21,8 @@ public struct AdministratorListing: Sendable {
     public var files: [File] = []
     /// Why the directory can't be used, in a sentence for a person: what was known of its files stays.
     public var problem: String?
+    /// The directory is there, and what it holds is not known.
+    public var isHidden = false
 
     public init(path: String, files: [File] = [], problem: String? = nil) {
       self.path = path

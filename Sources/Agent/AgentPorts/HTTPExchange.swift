@@ -75,6 +75,8 @@ public struct HTTPRequest: Sendable {
   public var url: String { didSet { parsedURL = nil } }
   /// `url`, if it is parsed already.
   public private(set) var parsedURL: HTTPURL?
+  /// The path and the query as they leave, with a credential in them; nil: those of `url`.
+  public var target: Secret?
   /// Header fields in the order of sending.
   public var fields: [HTTPField]
   /// The body, in guarded memory: it may hold tokens, codes and client secrets.
@@ -146,12 +148,6 @@ public enum HTTPOutcome: Sendable {
   /// the response was cut in its body (`reset`, `timedOut`), also where only its compressed stream shows that.
   case unknown(LostResponse, partial: HTTPResponse? = nil)
 
-  /// Why no connection was made, or in the last case, why nothing was sent on it.
-  public enum ConnectFailure: String, Sendable {
-    case nameNotFound, refused, unreachable, timedOut, invalidURL, other
-    /// `beforeSending` said no.
-    case withheld
-  }
   /// Why the response is missing or unusable.
   public enum LostResponse: String, Sendable { case timedOut, reset, tooLarge, malformed, cancelled }
 }

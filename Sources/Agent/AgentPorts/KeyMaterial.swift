@@ -85,8 +85,15 @@ public protocol RollbackAnchor: Sendable {
   /// Tells the protections of the vault's key slots: an anchor that lies where such a key lies takes part while there
   /// is a slot of that protection. The default does nothing.
   func slotsChanged(to protections: Set<String>)
+  /// The database that was last opened in this state directory; nil if none is known. The default is nil: an anchor need
+  /// not know of directories.
+  ///
+  /// - Throws: `KeySourceFailure` if the anchor can't be read.
+  func databaseHere() throws(KeySourceFailure) -> [UInt8]?
 }
 
 extension RollbackAnchor {
+  public func databaseHere() throws(KeySourceFailure) -> [UInt8]? { nil }
+
   public func slotsChanged(to protections: Set<String>) {}
 }

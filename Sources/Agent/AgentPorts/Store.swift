@@ -41,6 +41,9 @@ public protocol Store: AnyObject {
   ///
   /// - Throws: `missing` if they were removed or replaced under the running agent.
   func checkInPlace() throws(StoreFailure)
+  /// Moves what the log holds into the database file, so that the loss of the log alone takes none of it. A reader or a
+  /// failing disk may leave it in the log.
+  func checkpoint()
   /// Removes every byte that deleted records left in the files; false if another process prevents it, for example an open
   /// reader.
   func eraseDeleted() throws(StoreFailure) -> Bool

@@ -3,6 +3,7 @@ internal import AgentModel
 public import AgentPorts
 internal import AgentProtocol
 internal import AgentStore
+internal import AgentUpkeep
 internal import JSONRPC
 
 /// `lanyard-agent --check`: the findings as `agent.diagnose` gives them, one line of JSON.
@@ -10,7 +11,7 @@ extension AgentServer {
   /// Opens the vault as far as that needs no person, and never makes one; serves nothing. `isOpen` is false if a start
   /// would fail.
   public func check(protection: String) async -> (line: [UInt8], isOpen: Bool) {
-    let (findings, isOpen) = await AgentDiagnosis(of: agent).check(protection: protection)
+    let (findings, isOpen) = await agent.diagnosis.check(protection: protection)
     return (Self.line(findings), isOpen)
   }
 

@@ -2,7 +2,9 @@ public import Agent
 public import AgentModel
 public import AgentPorts
 internal import AgentProtocol
+public import AgentSessions
 internal import AgentStore
+internal import AgentUpkeep
 public import JSONRPC
 public import Secrets
 internal import Synchronization

@@ -143,6 +143,9 @@ package actor VaultActor {
     }
   }
 
+  /// Throws `.anotherStore` if `open` would, without opening.
+  package func requireOwnStore() throws(AgentFailure) { try opening.requireOwnStore() }
+
   /// Opens the vault as at the start; false if that needs a person. An open vault stays as it is.
   package func openAgain() throws(AgentFailure) -> Bool {
     guard !isOpen else { return true }

@@ -39,6 +39,7 @@ struct VaultOpening {
   /// its use is no silent downgrade. An agent that was started for a passphrase waits for it.
   mutating func open(protection wanted: String, acceptingOldStore: Bool) throws(AgentFailure) -> Outcome {
     acceptsOldStore = acceptingOldStore
+    try requireOwnStore()
     let slots = try slots()
     guard !slots.isEmpty else {
       guard let source = dependencies.keySources.first(where: { $0.protection == wanted }) else {
@@ -194,6 +195,15 @@ struct VaultOpening {
     }
   }
 
+  /// Refuses a store that is not the one of this state directory: another vault's, or one whose vault is gone. A new vault
+  /// in it, or the accounts of the other, would hide the loss. The person may accept another vault's.
+  func requireOwnStore() throws(AgentFailure) {
+    let isExpected = anchor.expectsHere(store.databaseID)
+    let holdsVault = try !slots().isEmpty
+    let isAccepted = holdsVault ? isExpected || acceptsOldStore : isExpected && !anchor.knows(store.databaseID)
+    guard isAccepted else { throw .anotherStore }
+  }
+
   /// Refuses an old copy of the store, unless the person accepted it: it holds spent refresh tokens, used-up PIN
   /// attempts and accounts that were signed out since.
   private func requireNewest(_ records: Vault) throws {
@@ -202,6 +212,9 @@ struct VaultOpening {
     // The count above which an old copy that the person accepts goes on; nil if the store is none.
     var anchored: UInt64?
     switch anchor.knowledge(of: store.databaseID) {
+    case .none where !anchor.expectsHere(store.databaseID):
+      // The person accepted another vault's store, which may be a copy of any age.
+      anchored = sequence
     case .count(let count) where sequence < count:
       guard count <= RollbackGuard.highestSequence else { throw AgentFailure.anchorDamaged }
       guard acceptsOldStore else { throw AgentFailure.rolledBack }

@@ -17,7 +17,7 @@ package struct RecordPlaces {
   package func budget(_ capability: String) -> [UInt8] { place("budget", capability) }
 
   /// Of a value that a client program keeps, in any account.
-  package func clientSecret(_ name: String) -> [UInt8] { place("client secret", name) }
+  package func programSecret(_ name: String) -> [UInt8] { place("client secret", name) }
 
   /// A digest by which an erased person is recognised and can't be read: without the vault's key a subject can't be
   /// guessed from it. It outlives the root key, like all places.
@@ -25,6 +25,12 @@ package struct RecordPlaces {
     let parts = [provider.text, identity.issuer, identity.tenant ?? "", identity.subject]
     // Each with its length, so that no two identities read the same.
     return place("erased identity", parts.map { "\($0.utf8.count):\($0)" }.joined())
+  }
+
+  /// A digest by which a secret is recognised where its provider names no person. `print`: its SHA-256, since no copy of
+  /// the secret may stay in memory.
+  package func secret(_ print: [UInt8], at provider: ProviderName) -> [UInt8] {
+    place("secret", provider.text + "\n" + Base64URL.encode(print))
   }
 
   private func place(_ label: String, _ name: String) -> [UInt8] {

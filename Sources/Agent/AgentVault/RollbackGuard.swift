@@ -59,6 +59,19 @@ package final class RollbackGuard {
     if let owed = owedRoots { recordRoots(owed, databaseID) }
   }
 
+  // MARK: the state directory
+
+  /// False if the anchor knows another database in the state directory. True if it knows none, or can't be asked.
+  package func expectsHere(_ databaseID: [UInt8]) -> Bool {
+    guard let here = try? anchor?.databaseHere() else { return true }
+    return here == databaseID
+  }
+
+  /// True if the database held a vault: the anchor has, or had, a count of it.
+  package func knows(_ databaseID: [UInt8]) -> Bool {
+    if case .none = knowledge(of: databaseID) { false } else { true }
+  }
+
   // MARK: root keys
 
   /// What the anchor says of a root key.

@@ -181,6 +181,7 @@ package final class Vault {
     for (partition, state) in draft.touched { partitions[partition] = state }
     for partition in draft.destroyed { partitions[partition] = nil }
     let isNewer = ledger.sequence != knownLedger?.sequence
+    let isFirstAccount = knownLedger?.count == 0 && ledger.count > 0
     knownLedger = ledger
     owesCount = false
     owedMarks = []
@@ -188,6 +189,8 @@ package final class Vault {
       witness.slotsChanged(to: Set(slots.map(\.protection)), store.databaseID)
     }
     if isNewer { witness.advance(store.databaseID, to: ledger.sequence) }
+    // A short first session would leave keys and account in the log alone.
+    if isFirstAccount || writes.contains(where: \.changesKeySlots) { store.checkpoint() }
   }
 
   private func forget(_ changed: some Sequence<PartitionID>) {

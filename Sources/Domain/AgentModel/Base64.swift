@@ -1,22 +1,49 @@
-/// Padded Base64 (RFC 4648 §4) of bytes that are not secret. Decoding is strict: each byte sequence has exactly one
+/// Padded Base64 (RFC 4648 §4). Decoding, of bytes that are not secret, is strict: each byte sequence has exactly one
 /// spelling.
 public enum Base64 {
   public static func encode(_ bytes: UnsafeRawBufferPointer) -> String {
-    let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     let count = (bytes.count + 2) / 3 * 4
     return String(unsafeUninitializedCapacity: count) { target in
       var written = 0
-      for start in stride(from: 0, to: bytes.count, by: 3) {
-        let held = min(bytes.count - start, 3)
-        var bits: UInt32 = 0
-        for offset in 0..<3 { bits = bits << 8 | (offset < held ? UInt32(bytes[start + offset]) : 0) }
-        for character in 0..<4 {
-          target[written] =
-            character <= held ? alphabet.utf8Start[Int(bits >> (18 - 6 * UInt32(character)) & 63)] : UInt8(ascii: "=")
-          written += 1
-        }
+      var encoder = Encoder()
+      let write = { (character: UInt8) in
+        target[written] = character
+        written += 1
       }
+      for byte in bytes { encoder.append(byte, write) }
+      encoder.finish(write)
       return written
+    }
+  }
+
+  /// Encodes byte by byte, so that a secret can be encoded from guarded memory into guarded memory.
+  public struct Encoder {
+    private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    private var bits: UInt32 = 0
+    private var held = 0
+
+    public init() {}
+
+    public mutating func append(_ byte: UInt8, _ emit: (UInt8) -> Void) {
+      bits = bits << 8 | UInt32(byte)
+      held += 1
+      if held == 3 { group(emit) }
+    }
+
+    /// The last characters, with their padding.
+    public mutating func finish(_ emit: (UInt8) -> Void) {
+      guard held > 0 else { return }
+      bits <<= UInt32(8 * (3 - held))
+      group(emit)
+    }
+
+    private mutating func group(_ emit: (UInt8) -> Void) {
+      for character in 0..<4 {
+        emit(
+          character <= held
+            ? Self.alphabet.utf8Start[Int(bits >> (18 - 6 * UInt32(character)) & 63)] : UInt8(ascii: "="))
+      }
+      (bits, held) = (0, 0)
     }
   }
 

@@ -35,13 +35,14 @@ public enum Base64URL {
     return valid ? bytes : nil
   }
 
-  /// Decodes text that proves nothing by its spelling: with padding, in the other alphabet (RFC 4648 §4), with unused
-  /// bits that are not zero. Nil for any other character.
+  /// Decodes text that proves nothing by its spelling: with padding, in the other alphabet (RFC 4648 §4), in lines (RFC
+  /// 2045 §6.8), with unused bits that are not zero. Nil for any other character.
   public static func decodeLeniently(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var plain: [UInt8] = []
     var padding = 0
     for character in text {
       switch character {
+      case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): continue
       case UInt8(ascii: "="): padding += 1
       case _ where padding > 0: return nil
       case UInt8(ascii: "+"): plain.append(UInt8(ascii: "-"))

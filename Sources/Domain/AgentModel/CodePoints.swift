@@ -29,3 +29,11 @@ public struct ExactText: Hashable, Comparable, Sendable {
 
   public static func < (a: Self, b: Self) -> Bool { a.text.utf8.lexicographicallyPrecedes(b.text.utf8) }
 }
+
+extension Set<String> {
+  /// True if the set has this text, code point by code point: `contains` also takes a canonically equivalent one, such as the
+  /// sign of Kelvin for a K.
+  public func containsExactly(_ text: String) -> Bool {
+    firstIndex(of: text).map { equalCodePoints(self[$0], text) } ?? false
+  }
+}

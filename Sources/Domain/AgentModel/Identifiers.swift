@@ -178,11 +178,32 @@ public struct Identity: Hashable, Sendable {
     self.init(issuer: issuer, tenant: nil, subject: Self.unprovenPrefix + Base32.encode(random))
   }
 
+  /// Begins the subject of a secret whose provider names no person.
+  private static let secretPrefix = "secret:"
+
+  /// The identity of a secret by a keyed digest of it, where the provider names no person (docs/secrets.md, Whose secret
+  /// it is).
+  public init(secret digest: [UInt8], issuer: String, tenant: String?) {
+    self.init(issuer: issuer, tenant: tenant, subject: Self.secretPrefix + Base32.encode(digest))
+  }
+
+  /// True if the subject is a digest of the account's secret.
+  public var isOfSecret: Bool { subject.utf8.starts(with: Self.secretPrefix.utf8) }
+
   /// True if the agent made the subject: nothing proves which person signed in. A provider's subject never is one.
   public var isUnproven: Bool { Self.isUnproven(subject) }
 
   /// True for a subject that only the agent makes, which a provider must not name.
   public static func isUnproven(_ subject: String) -> Bool { subject.utf8.starts(with: unprovenPrefix.utf8) }
+
+  /// True for a subject that a provider may name: none that only the agent makes.
+  public static func canBeNamed(_ subject: String) -> Bool {
+    !isUnproven(subject) && !subject.utf8.starts(with: secretPrefix.utf8) && !subject.isEmpty
+      && subject.unicodeScalars.count <= longestSubject
+  }
+
+  /// In code points: the bound of the contract.
+  private static let longestSubject = 256
 }
 
 /// A set of OAuth scopes (RFC 6749 §3.3: order carries no meaning).
@@ -222,7 +243,7 @@ public struct ScopeSet: Hashable, Sendable {
   }
 
   /// True if there is no scope beside those of `limit`.
-  public func isWithin(_ limit: Set<String>) -> Bool { !lacksSome && names.allSatisfy(limit.contains) }
+  public func isWithin(_ limit: Set<String>) -> Bool { !lacksSome && names.allSatisfy(limit.containsExactly) }
 
   /// A scope token of RFC 6749 §3.3: printable ASCII without quotes and backslashes.
   public static func isName(_ text: some StringProtocol) -> Bool {

@@ -2,7 +2,10 @@
 public struct ProviderConfiguration: Hashable, Sendable {
   /// The name that requests and commands use.
   public var name: ProviderName
-  /// The issuer URL: `https`, or `http` on a loopback host (docs/protocol.md, Programs).
+  /// What its accounts hold.
+  public var kind = AccountKind.openid
+  /// The issuer URL: `https`, or `http` on a loopback host (docs/protocol.md, Programs). Of a provider of secrets, the
+  /// first of its origins when it was added.
   public var issuer: String
   /// `client_id` (RFC 6749 §2.2).
   public var clientID: String
@@ -30,6 +33,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var requiresPKCE = false
   /// What an account stands for.
   public var identity = IdentitySource.person
+  /// Of a provider of the kind `secret`; nil for every other.
+  @Rare public var secret: SecretSettings? = nil
   /// The meaning of this provider's error codes, which overrides the built-in tables.
   public var errorCodes: [String: FailureClass]
   /// The rule that determines the tenant of an account; nil: accounts have no tenant.
@@ -131,9 +136,20 @@ public struct ProviderConfiguration: Hashable, Sendable {
     /// The resource that the standard token is for (`ProviderConfiguration.standardResource`), for the machine that gets
     /// this rule.
     public var standardResource: String?
+    /// Of a provider of secrets, for the machine that gets this rule; nil for every other.
+    @Rare public var secrets: SecretRule? = nil
     /// What stands between the scopes of an answer, for the machine that gets this rule.
     public var scopeSeparators = ScopeSet.Separators.spaces
     public init() {}
+  }
+
+  /// What the machine of an account that holds a secret needs of its provider.
+  public struct SecretRule: Hashable, Sendable {
+    /// The provider can be asked about a secret, by `whoami`.
+    public var isAsked: Bool
+    public var placement: SecretPlacement
+
+    public init(isAsked: Bool, placement: SecretPlacement) { (self.isAsked, self.placement) = (isAsked, placement) }
   }
 
   /// Whether tokens are bound to a key: never, where the provider's metadata offers it, or always.

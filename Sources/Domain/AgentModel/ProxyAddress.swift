@@ -17,12 +17,19 @@ public enum ProxyAddress {
     return HTTPURL("http://\(authority)/") != nil
   }
 
-  /// The scheme, the host and the port: what is shown of an address in the environment, which may have a password.
+  /// The scheme, the host and the port: what is shown of an address in the environment, which may have a password, also one
+  /// with characters that should be encoded.
   public static func shown(_ text: String) -> String {
     let scheme = text.firstRange(of: "://").map { String(text[..<$0.upperBound]) } ?? "http://"
-    let rest = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
-    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-    return scheme + place
+    let rest = withoutScheme(text)
+    let place = rest.lastIndex(of: "@").map { rest[rest.index(after: $0)...] } ?? rest
+    return scheme + place.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+  }
+
+  /// Whether the address has a name, or a name with a password.
+  public static func hasCredentials(_ text: String) -> Bool { withoutScheme(text).contains("@") }
+
+  private static func withoutScheme(_ text: String) -> Substring {
+    text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
   }
 }

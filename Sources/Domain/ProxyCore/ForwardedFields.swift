@@ -21,7 +21,7 @@ public struct ForwardedFields: Sendable {
     let ofConnection = Set(head.values("connection").flatMap { FieldSyntax.tokens(of: $0) })
     for field in head.fields {
       let name = field.name.lowercased()
-      guard !ofConnection.contains(name) else { continue }
+      guard !ofConnection.contains(name), !name.hasPrefix(WebSocketHandshake.prefix) else { continue }
       switch names.field(field.name) {
       case .plain: all.append(field)
       case .reserved, .hiding: break
@@ -42,13 +42,13 @@ public struct ForwardedFields: Sendable {
 }
 
 extension Refusal {
-  /// The refusal of a query whose parameter tells something (RFC 6750 section 2.3).
+  /// The refusal of a URL whose parameter tells something (RFC 6750 section 2.3).
   static func parameter(_ name: String, _ meaning: RequestNames.Meaning) -> Refusal {
     let name = String(name.unicodeScalars.prefix(mostShown).filter { (0x21..<0x7F).contains($0.value) })
     guard meaning == .credential else {
       return Refusal(
         400, "overrideRefused",
-        "The proxy forwards no \(name) in a query: a server may take it for another method, field, path or person.")
+        "The proxy forwards no \(name) in a URL: a server may take it for another method, field, path or person.")
     }
     return Refusal(
       400, "credentialInURL",

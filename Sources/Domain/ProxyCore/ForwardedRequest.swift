@@ -5,6 +5,8 @@ public import AgentModel
 public struct ForwardedRequest: Sendable {
   public let method: String
   public let url: HTTPURL
+  /// The program opens a WebSocket (RFC 6455 section 4.1).
+  public let isWebSocket: Bool
   private let head: RequestHead
 
   /// - Parameters:
@@ -12,7 +14,8 @@ public struct ForwardedRequest: Sendable {
   ///   - serverName: the host that the client named in its TLS handshake.
   public init(_ head: RequestHead, tunnel: HTTPURL?, serverName: String?) throws(Refusal) {
     url = try Self.url(of: head, tunnel: tunnel)
-    try Self.check(host: head.host, against: url)
+    // RFC 9112 section 3.2.2: beside an absolute URL `Host` does not count, and is replaced.
+    if case .path = head.target { try Self.check(host: head.host, against: url) }
     if let serverName, serverName.lowercased() != url.host {
       throw Refusal(
         421, "misdirectedRequest",
@@ -25,8 +28,9 @@ public struct ForwardedRequest: Sendable {
       // RFC 9110 section 9.3.2: it means nothing, and the client that waits for the answer would take it for a GET's.
       throw .malformed("A HEAD request can't have a body.")
     }
-    guard head.values("upgrade").isEmpty else {
-      throw Refusal(501, "upgradeRefused", "The proxy forwards no WebSocket and no other upgrade of a connection.")
+    isWebSocket = WebSocketHandshake.isAsked(by: head)
+    guard isWebSocket || head.values("upgrade").isEmpty else {
+      throw Refusal(501, "upgradeRefused", "The proxy forwards no other upgrade of a connection than to a WebSocket.")
     }
     guard head.values("content-type").count < 2 else {
       throw .malformed("The request has two Content-Type fields.")
@@ -37,18 +41,24 @@ public struct ForwardedRequest: Sendable {
 
   /// The fields that go on: no credential of the program is left in them. The access token is not among them.
   ///
-  /// - Throws: also for a query that has a credential, or turns the request into another.
+  /// - Throws: also for a URL that has a credential, or turns the request into another.
   public func fields(under names: RequestNames) throws(Refusal) -> ForwardedFields {
-    if let told = names.parameter(inQuery: url.query) { throw .parameter(told.name, told.meaning) }
+    if let told = names.parameter(in: url) { throw .parameter(told.name, told.meaning) }
     return try ForwardedFields(head, under: names)
   }
 
+  /// The fields of the handshake of a WebSocket, which are not among `fields`.
+  public func handshakeFields(under names: RequestNames) -> [(name: String, value: String)] {
+    WebSocketHandshake.fields(of: head, under: names)
+  }
+
   /// Reads the names of the body's parameters; nil if the body is no form.
-  public func form(under names: RequestNames) throws(Refusal) -> FormNames? {
+  ///
+  /// - Parameter fields: those that go on. The program may have named its `Content-Type` in `Connection`.
+  public func form(sentWith fields: ForwardedFields, under names: RequestNames) throws(Refusal) -> FormNames? {
     guard head.framing != .none else { return nil }
     do throws(FormNames.Refusal) {
-      return try FormNames(
-        contentType: head.values("content-type"), contentEncoding: head.values("content-encoding"), under: names)
+      return try FormNames(fields.all, under: names)
     } catch {
       throw Refusal(error)
     }
@@ -76,8 +86,7 @@ public struct ForwardedRequest: Sendable {
     }
   }
 
-  /// RFC 9112 section 3.2.2: a proxy ignores `Host` beside an absolute URL. Here both must agree, so that no server behind
-  /// another proxy takes the one for the other.
+  /// In a tunnel the path has no other host than that of the tunnel.
   private static func check(host: String?, against url: HTTPURL) throws(Refusal) {
     guard let host else { return }
     guard let named = HTTPURL(url.scheme.rawValue + "://" + host), named.path == "/", named.query == nil,

@@ -96,7 +96,7 @@ extension RequestHead {
   }
 
   /// A line ends in CR LF, and neither byte occurs elsewhere.
-  private static func lines(_ bytes: ArraySlice<UInt8>) throws(Refusal) -> [ArraySlice<UInt8>] {
+  static func lines(_ bytes: ArraySlice<UInt8>) throws(Refusal) -> [ArraySlice<UInt8>] {
     var lines: [ArraySlice<UInt8>] = []
     var start = bytes.startIndex
     for index in bytes.indices where bytes[index] == 0x0A {
@@ -107,7 +107,7 @@ extension RequestHead {
     return lines
   }
 
-  private static func field(_ line: ArraySlice<UInt8>) throws(Refusal) -> (name: String, value: String) {
+  static func field(_ line: ArraySlice<UInt8>) throws(Refusal) -> (name: String, value: String) {
     // A folded line and a space before the colon end here, too.
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
       line[..<colon].allSatisfy(FieldSyntax.isToken)

@@ -39,7 +39,7 @@ public struct ResponseHead: Sendable {
 
   /// A cookie would be a credential of the account in the program's hands, and `DPoP-Nonce` and `Authentication-Info` answer
   /// what the proxy sent. `Alt-Svc` would lead the client past the proxy.
-  private static let dropped: Set<String> = [
+  static let dropped: Set<String> = [
     "alt-svc", "authentication-info", "connection", "content-length", "dpop-nonce", "keep-alive", "set-cookie",
     "set-cookie2",
     "te", "trailer", "transfer-encoding", "upgrade",

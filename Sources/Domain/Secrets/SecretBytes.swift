@@ -145,6 +145,16 @@ public struct SecretBuilder: ~Copyable {
   /// Appends a secret.
   public mutating func append(_ secret: Secret) { secret.withBytes { append($0) } }
 
+  /// Drops the first `number` bytes: the others move to their place, and what they leave is wiped.
+  public mutating func removeFirst(_ number: Int) {
+    guard number > 0 else { return }
+    precondition(number <= count)
+    let rest = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[number..<count])
+    memory.copyMemory(from: rest)
+    sodium_memzero(memory.baseAddress! + rest.count, number)
+    count = rest.count
+  }
+
   /// Lends the bytes appended so far to `body`, which must not keep them.
   ///
   /// - Throws: what `body` throws.

@@ -17,7 +17,7 @@
 #include <zlib.h>
 
 #define FUNCTIONS(X)                                                                                          \
-  X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo) X(easy_pause)              \
+  X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo) X(easy_pause) X(easy_send) X(easy_recv) \
   X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)   \
   X(multi_perform) X(multi_poll) X(multi_info_read)
 
@@ -166,6 +166,37 @@ CURLcode ccurl_set_body(CURL *easy, void *context, ccurl_send send) {
 CURLcode ccurl_set_opened(CURL *easy, void *context, ccurl_opened opened) {
   CURLcode code = easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, opened);
   return code ? code : easy_setopt(easy, CURLOPT_SOCKOPTDATA, context);
+}
+
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+  (void)purpose;
+  ccurl_may_connect may_connect = (ccurl_may_connect)context;
+  bool may = false;
+  if (address->family == AF_INET) {
+    may = may_connect((const unsigned char *)&((struct sockaddr_in *)&address->addr)->sin_addr, 4);
+  } else if (address->family == AF_INET6) {
+    may = may_connect((const unsigned char *)&((struct sockaddr_in6 *)&address->addr)->sin6_addr, 16);
+  }
+  if (!may) return CURL_SOCKET_BAD;
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+CURLcode ccurl_set_may_connect(CURL *easy, ccurl_may_connect may_connect) {
+  CURLcode code = easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+  return code ? code : easy_setopt(easy, CURLOPT_OPENSOCKETDATA, (void *)may_connect);
+}
+
+int ccurl_active_socket(CURL *easy) {
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  return easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket) == CURLE_OK && socket != CURL_SOCKET_BAD ? socket : -1;
+}
+
+CURLcode ccurl_send_bytes(CURL *easy, const void *bytes, size_t count, size_t *sent) {
+  return easy_send(easy, bytes, count, sent);
+}
+
+CURLcode ccurl_receive_bytes(CURL *easy, void *bytes, size_t count, size_t *received) {
+  return easy_recv(easy, bytes, count, received);
 }
 
 int ccurl_local_port(int socket) {

@@ -2,6 +2,7 @@
 #include "CPlatform.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -9,6 +10,16 @@
 #include <time.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+int lanyard_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0 ? -errno : 0; }
+
+ssize_t lanyard_splice(int source, int target, size_t count) {
+  ssize_t moved;
+  do {
+    moved = splice(source, NULL, target, NULL, count, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+  } while (moved < 0 && errno == EINTR);
+  return moved < 0 ? -errno : moved;
+}
 
 int lanyard_eventfd(void) {
   int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -111,7 +111,7 @@ extension Fleet {
       answer, attempts: agents[agent].revocationAttempts, jitter: random.fraction())
     switch verdict {
     case .again(let pause), .refused(let pause): planRevocation(agent, at: now + pause.count)
-    case .confirmed, .unsupported:
+    case .confirmed, .unsupported, .refusedForGood:
       agents[agent].owesRevocation = false
       agents[agent].revocationAttempts = 0
     }

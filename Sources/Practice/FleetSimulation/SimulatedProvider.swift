@@ -72,7 +72,7 @@ struct SimulatedProvider {
   func failure(_ result: ProviderResult, at now: Int64) -> ExchangeFailure? {
     switch result {
     case .served: return nil
-    case .refused: return .offline("refused")
+    case .refused: return .offline(.refused)
     case .busy: return FailureClassifier.classify(TokenEndpointRefusal(status: 503))
     case .throttled: return FailureClassifier.classify(TokenEndpointRefusal(status: 429))
     case .maintenance:

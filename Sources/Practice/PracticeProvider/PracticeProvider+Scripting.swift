@@ -65,7 +65,7 @@ extension PracticeProvider {
   ) throws -> String {
     let request = HTTPRequest.get(url)
     return try withState { state in
-      guard state.context.issuer.localPath(of: request.path) == "/authorize" else {
+      guard state.context.localPath(of: request.path) == "/authorize" else {
         throw PracticeError(description: "not an authorization URL of this provider")
       }
       do {
@@ -78,6 +78,18 @@ extension PracticeProvider {
       }
     }
   }
+
+  /// A key of a user for `/keyed/`, as people make one on the page of a service.
+  public func makeSecret(user: String) throws -> String {
+    try withState { state in
+      let index = try state.context.options.users.known(user)
+      return state.secrets.make(userIndex: index, in: state.context)
+    }
+  }
+
+  /// Ends such a key. False if there is none.
+  @discardableResult
+  public func endSecret(_ secret: String) -> Bool { withState { $0.secrets.end(secret) } }
 
   public func approveDevice(userCode: String, as user: String) throws {
     try withState { state in

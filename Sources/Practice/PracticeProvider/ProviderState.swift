@@ -12,6 +12,7 @@ package struct ProviderState {
   var devices = DeviceAuthorizations()
   var tokens: TokenFamilies
   var proofs = PossessionProofs()
+  var secrets = GivenSecrets()
   /// Effects at `/protected`, by idempotency key.
   var effects = ProtectedEffects()
   /// How often credentials of a role were given at `/sts`.
@@ -22,7 +23,8 @@ package struct ProviderState {
 
   init(issuer: String, options: PracticeOptions, random: @escaping @Sendable (Int) -> [UInt8]) {
     initialOptions = options
-    context = ProviderContext(issuer: Issuer(issuer), random: random, options: options)
+    let issuer = Issuer(issuer, endsInSlash: options.guise?.endsInSlash ?? false)
+    context = ProviderContext(issuer: issuer, random: random, options: options)
     tokens = TokenFamilies(
       signer: TokenSigner(keys: KeyRing(options.signingAlgorithm, source: options.keySource, random: random)))
   }

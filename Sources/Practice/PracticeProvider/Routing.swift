@@ -3,7 +3,7 @@ import LoopbackHTTP
 /// From a request to its reply: the queued fault, the endpoint, the log.
 extension ProviderState {
   mutating func reply(to request: HTTPRequest) -> HTTPReply {
-    guard let path = context.issuer.localPath(of: request.path) else { return finish(.respond(.notFound)) }
+    guard let path = context.localPath(of: request.path) else { return finish(.respond(.notFound)) }
     if path.hasPrefix("/practice/") {
       let answered = HTTPReply.respond(control(ControlRequest(request, path)))
       return finish(answered)
@@ -42,9 +42,10 @@ extension ProviderState {
 
   private mutating func answer(_ request: HTTPRequest, _ path: String) -> HTTPResponse {
     do {
+      if let document = context.guiseDocument(at: path) { return .json(document) }
       return try endpoint(request, path)
     } catch {
-      return error.response
+      return context.response(to: error)
     }
   }
 
@@ -69,6 +70,7 @@ extension ProviderState {
     case "/": return WelcomePage(issuer: context.issuer, users: context.options.users).response()
     case "/protected": return try protectedResource(request)
     case _ where path.hasPrefix("/protected/"): return try protectedResource(request)
+    case _ where path.hasPrefix("/keyed/") || path.hasPrefix("/bot"): return try keyed(request, path)
     default: return .notFound
     }
   }
@@ -78,7 +80,7 @@ extension ProviderState {
     switch path {
     case "/userinfo": try userInfo(request)
     case "/introspect": try introspect(request)
-    case "/jwks": .json(["keys": .array(tokens.signer.keys.published.map(\.jwk))])
+    case "/jwks": .json(context.keySet(tokens.signer.keys.published.map(\.jwk)))
     default: .json(metadata.openIDConfiguration)
     }
   }

@@ -188,9 +188,9 @@ extension ExchangeWalk {
             { machine in
               // A connection for nothing is closed again.
               machine.connected(run, at: Exchange.now, wall: Exchange.intent().wall) == nil
-                ? machine.completed(run, .sent(.failed(.offline("withheld")))) : []
+                ? machine.completed(run, .sent(.failed(.offline(.withheld)))) : []
             }
-          ), ("offline", { $0.completed(run, .sent(.failed(.offline("refused")))) }),
+          ), ("offline", { $0.completed(run, .sent(.failed(.offline(.refused)))) }),
         ]
       case .begin:
         [
@@ -230,10 +230,10 @@ extension ExchangeWalk {
             }
           )
         }
-      case .withhold: [("closed", { $0.completed(run, .sent(.failed(.offline("withheld")))) })]
+      case .withhold: [("closed", { $0.completed(run, .sent(.failed(.offline(.withheld)))) })]
       case .send:
         [("answered", { $0.completed(run, .sent(.answered(sentAt: Exchange.now))) })]
-          + [ExchangeFailure.offline("refused"), .unknownOutcome("reset"), .reauthenticate(reason: "refused")].map {
+          + [ExchangeFailure.offline(.refused), .unknownOutcome("reset"), .reauthenticate(reason: "refused")].map {
             failure in (Labels.failure(failure), { $0.completed(run, .sent(.failed(failure))) })
           }
       case .stage: stagings { machine, staging in machine.completed(run, .staged(staging)) }

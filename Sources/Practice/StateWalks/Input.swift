@@ -40,7 +40,7 @@ struct Input: Sendable {
   // MARK: the exchange in flight
 
   private static let failures: [ExchangeFailure] = [
-    .offline("refused"), .untrustedServer(.tls), .transient("status503", retryAfter: nil),
+    .offline(.refused), .untrustedServer(.tls), .transient("status503", retryAfter: nil),
     .transient("throttled", retryAfter: .seconds(60)), .unexplained(status: 400), .unknownOutcome("reset"),
     .reauthenticate(reason: "refused"), .locked, .interaction(claims: nil), .misconfigured("invalid_client"),
     .misconfigured("invalid_scope"), .store,

@@ -106,11 +106,12 @@ public struct Disclosure: Sendable {
   }
 
   /// The facts that a program chose and that no policy and no provider knows: a capability of no policy, and the origin
-  /// of a request that was refused before the policy was asked.
+  /// of a request that was refused before the policy was asked, or that passed without a token.
   private static func unchecked(_ entry: ExportEntry) -> Set<String> {
     if ["originNotAllowed", "notPermitted", "invalidParams"].contains(entry.outcome) {
       return ["capability", "origin"]
     }
+    if entry.event == "request.pass" { return ["origin"] }
     let reason = entry.facts.first { $0.name == "reason" }?.value
     return reason == .text("unknownCapability") || reason == .text("policyError") ? ["capability"] : []
   }

@@ -47,7 +47,7 @@ enum AgentExit {
     case .alreadyRunning:
       "Another agent holds this state directory and listens at another socket (exit 75)."
     case .vaultNotOpened:
-      "The agent can't open its vault (exit 76): the key is wrong, or the store is damaged, an old copy, or gone."
+      "The agent can't open its vault (exit 76): the key is wrong, or the store is damaged, old, foreign, or gone."
     case .other(let code): "The agent ended at once (exit \(code))."
     case .signal(let number): "Signal \(number) ended the agent at once."
     }

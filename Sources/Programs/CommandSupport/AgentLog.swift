@@ -7,10 +7,18 @@ struct AgentLog {
 
   let path: String?
   let descriptor: Int32
+  /// Why there is no log: the agent can't write its state there either.
+  let problem: String?
   private let startsAt: Int
 
   init() {
-    guard let directory = AgentPaths.stateDirectory, Self.makeDirectories(directory) else {
+    guard let directory = AgentPaths.stateDirectory else {
+      (path, descriptor, startsAt) = (nil, -1, 0)
+      problem = "The agent has no state directory: HOME is not set."
+      return
+    }
+    guard Self.makeDirectories(directory) else {
+      problem = "\(directory) can't be created: \(SystemError.message(errno))."
       (path, descriptor, startsAt) = (nil, -1, 0)
       return
     }
@@ -18,13 +26,15 @@ struct AgentLog {
     var information = stat()
     if lstat(path, &information) == 0, information.st_size > Self.largestBytes { rename(path, "\(path).old") }
     let opened = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    problem = opened < 0 ? "\(path) can't be written: \(SystemError.message(errno))." : nil
     self.path = path
     descriptor = opened
     startsAt = opened >= 0 && fstat(opened, &information) == 0 ? information.st_size : 0
   }
 
-  /// The last lines that the agent wrote since its start, and the path of the log.
+  /// The last lines that the agent wrote since its start, and the path of the log; without a log, why.
   var hints: [String] {
+    if let problem { return [problem, "`lanyard doctor` checks the agent's directories."] }
     guard let path, descriptor >= 0 else { return [] }
     var information = stat()
     guard fstat(descriptor, &information) == 0, information.st_size > startsAt else { return [] }

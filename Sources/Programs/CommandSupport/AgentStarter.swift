@@ -88,7 +88,8 @@ struct AgentStarter {
       case .alreadyRunning? where Self.seconds - began < Self.handoverSeconds:
         usleep(Self.handoverPauseMicroseconds)
         return try Agent.connection(to: socket)
-      case let exit?: throw failure(exit.message, hints: exit.hints + log.hints)
+      // A directory that can't be written at all is no matter of its mode alone.
+      case let exit?: throw failure(exit.message, hints: (log.problem == nil ? exit.hints : []) + log.hints)
       case nil: break
       }
       guard !timeIsOver else {

@@ -15,16 +15,16 @@ public struct ChildSignals: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Waits for a signal, or for the timeout; -1 waits without one. Those that other programs sent go on to `child`:
+  /// Waits for a signal, or for the timeout; -1 waits without one. `pass` gets those that other programs sent:
   /// what the terminal sends, it sends to the child as well.
-  public func wait(milliseconds: Int32, passingTo child: Int32) {
+  public func wait(milliseconds: Int32, passing pass: (Int32) -> Void) {
     var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     poll(&watched, 1, milliseconds)
     var isFromProgram: Int32 = 0
     while true {
       let signal = lanyard_child_signalfd_read(descriptor, &isFromProgram)
       if signal == 0 { return }
-      if isFromProgram != 0, signal != SIGCHLD { kill(child, signal) }
+      if isFromProgram != 0, signal != SIGCHLD { pass(signal) }
     }
   }
 }

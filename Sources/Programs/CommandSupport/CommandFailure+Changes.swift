@@ -13,6 +13,11 @@ extension CommandFailure {
     return told
   }
 
+  /// As a person is told it: with the names that were typed, and what was probably meant.
+  public func inWords() -> CommandFailure {
+    namingAccount().leavingOutChanges().describingCandidates().suggestingNames()
+  }
+
   /// A message without the sentence or clause that nothing was changed.
   public static func withoutChanges(_ message: String) -> String {
     var text = message

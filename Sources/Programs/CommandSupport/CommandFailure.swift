@@ -40,6 +40,11 @@ public struct CommandFailure: Error, Sendable {
     CommandFailure(.usage, name: "usage", message, hints: hints)
   }
 
+  /// The proxy, and not the server, is the cause: the agent's message names it.
+  public var isOfProxy: Bool { Self.isOfProxy(reason) }
+
+  static func isOfProxy(_ reason: String?) -> Bool { reason?.hasPrefix("proxy") == true }
+
   /// From the `error` member of an answer.
   public init(error: JSONNode) {
     let code = error["code"]?.integer ?? 0

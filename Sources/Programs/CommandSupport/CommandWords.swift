@@ -47,10 +47,12 @@ public enum CommandWords {
   ]
 
   private static let commands: [String: String] = [
+    "account.add": "lanyard login",
     "account.forget": "lanyard forget",
     "account.get": "lanyard list",
     "account.list": "lanyard list",
     "account.rename": "lanyard rename",
+    "account.replace": "lanyard rotate",
     "account.resolve": "lanyard status",
     "account.signOut": "lanyard logout",
     "account.switch": "lanyard switch",

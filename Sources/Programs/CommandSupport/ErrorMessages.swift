@@ -38,6 +38,9 @@ public enum ErrorMessages {
     let wish = data?["reason"]?.string == "invalid_scope" || data?["reason"]?.string == "invalid_target"
     // The message has the command that lists an origin.
     if wish || name == "originNotAllowed" { return hints }
+    if name == "offline", CommandFailure.isOfProxy(data?["reason"]?.string) {
+      return hints + ["Check the proxy's address and its credentials, or try again later."]
+    }
     let remedies = data?["remedies"]?.elements.compactMap(\.string) ?? []
     let command = data.map { signInCommand(account, demanded: $0) }
     if name == "interactionRequired", let command, command != signInCommand(account) {

@@ -63,8 +63,8 @@ public enum Output {
     _ = text.withUTF8 { write(json: UnsafeRawBufferPointer($0), to: descriptor) }
   }
 
-  /// Writes JSON. Names come from providers, so that C1 and DEL are always escaped, and marks of direction on a terminal;
-  /// outside of strings JSON has none of them (RFC 8259 §7). Copies nothing: the JSON may hold a token.
+  /// Writes JSON. Names come from providers, so that C1 and DEL are always escaped, and other hidden characters on a
+  /// terminal; outside of strings JSON has none of them (RFC 8259 §7). Copies nothing: the JSON may hold a token.
   static func write(json: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
     let isTerminal = isatty(descriptor) == 1
     var (start, index) = (0, 0)

@@ -82,7 +82,13 @@ public struct SecretInput: ~Copyable {
   ) throws(CommandFailure) -> SecretInput {
     var input = path == "-" && Terminal.canAsk ? try ask(question) : try contents(of: path)
     try input.keepText(of: path == "-" ? "stdin" : path)
-    guard input.count > 0 else { throw .usage("The secret is empty. Nothing was changed.") }
+    guard input.count > 0 else {
+      guard path == "-" else { throw .usage("\(path) is empty. Nothing was changed.") }
+      guard !Terminal.canAsk else { throw .usage("Nothing was typed. Nothing was changed.") }
+      throw .usage(
+        "stdin is empty. Nothing was changed.",
+        hints: ["This command asks on a terminal. Without one it reads what it would ask for from stdin."])
+    }
     guard takesLines || !input.withBytes({ $0.contains(0x0A) || $0.contains(0x0D) }) else {
       throw .usage("\(path == "-" ? "stdin" : path) has several lines, and the secret is one. Nothing was changed.")
     }

@@ -20,12 +20,14 @@ public struct TokenRequest: Sendable {
 
   /// - Parameter begun: a connection on which this request was sent; it is used for the first try.
   public func run(begun: consuming AgentConnection? = nil) throws(CommandFailure) {
+    CommandFailure.tellNoChanges()
     do throws(CommandFailure) {
       try runOnce(begun)
     } catch {
       guard forced, error.status == .providerUnreachable else { throw error }
       var told = error
-      told.hints.append("Without --force, `lanyard token` prints the current token while it is valid.")
+      told.hints.append(
+        "Without --force, `lanyard token\(AccountSelection.lastWord)` prints the current token while it is valid.")
       throw told
     }
   }

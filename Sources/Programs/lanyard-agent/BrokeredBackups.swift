@@ -64,5 +64,6 @@ struct BrokeredBackups: OutsideFiles {
     "failed noPath": .noPath, "failed exists": .exists, "failed noDirectory": .noDirectory,
     "failed notFound": .notFound, "failed notABackup": .notABackup, "failed forbidden": .forbidden,
     "failed full": .store(.full), "failed readOnly": .store(.readOnly), "failed inputOutput": .store(.inputOutput),
+    "failed corrupt": .store(.corrupt),
   ]
 }

@@ -1,4 +1,3 @@
-internal import Agent
 internal import AgentServing
 internal import AgentServing
 internal import AgentPorts
@@ -89,6 +88,8 @@ private struct ReadOnlyAnchor: RollbackAnchor {
   }
 
   func record(_ prints: [RootPrint], databaseID: [UInt8]) throws(KeySourceFailure) {}
+
+  func databaseHere() throws(KeySourceFailure) -> [UInt8]? { try anchors.databaseHere() }
 
   func slotsChanged(to protections: Set<String>) { anchors.slotsChanged(to: protections) }
 }

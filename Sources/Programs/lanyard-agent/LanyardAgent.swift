@@ -1,13 +1,16 @@
 internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentServing
 internal import AgentModel
 internal import AgentPorts
+internal import AgentSessions
 internal import CPlatform
 internal import CStart
 internal import DBus
 internal import Glibc
 internal import HTTPAdapter
+internal import JSONRPC
 internal import KeyProviders
 internal import SQLiteStore
 internal import Secrets
@@ -142,6 +145,7 @@ struct LanyardAgent {
     } catch {
       end(error, state.path)
     }
+    if options.beginsNewStore { replaceNote(place(options), by: store) }
     let log = StandardErrorLog(least: options.logLevel)
     let environment = environment(options, state, clock, pool, log, confined)
     let keys = keySources(options, state)
@@ -252,6 +256,14 @@ struct LanyardAgent {
     options.anchorDirectory.map { AnchoredPlace(directory: $0, stateDirectory: options.stateDirectory) }
   }
 
+  /// With --new-store an empty store takes the place of the one that is gone. A store that holds a vault does not: that
+  /// one must be the one that the note names.
+  private static func replaceNote(_ place: AnchoredPlace?, by store: SQLiteStore) {
+    guard let place, place.isKnown, (try? store.keySlots())?.isEmpty == true else { return }
+    // Where it can't be written, the opening says that another store is expected.
+    try? place.note(store.databaseID)
+  }
+
   static func directory(_ path: String) -> PrivateDirectory {
     do throws(PrivateDirectory.Failure) {
       return try PrivateDirectory(path: path)
@@ -287,9 +299,9 @@ struct LanyardAgent {
     }
   }
 
-  /// A name of a file may hold line ends and the controls of a terminal.
+  /// A name of a file may hold line ends, the controls of a terminal and what disguises it.
   private static func oneLine(_ text: String) -> String {
-    let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }
+    let scalars = text.unicodeScalars.map { $0.isHidden ? "\u{FFFD}" : $0 }
     return String(String.UnicodeScalarView(scalars))
   }
 

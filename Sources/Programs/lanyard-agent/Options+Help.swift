@@ -46,14 +46,16 @@ extension Options {
                               /bin.
       --accept-old-store      Accept an old copy of the store, if there is no newer
                               one. Signs every account in it out and sends none of
-                              its refresh tokens, which may be used already.
+                              its refresh tokens, which may be used already. Also
+                              accepts the store of another vault that you put in
+                              the place of the one that was here.
       --require-locked-memory
                               Do not start where the machine does not let the
                               agent lock enough memory (`ulimit -l`), so that
                               secrets could be written to swap. Without this
                               option the agent starts with a warning.
       --new-store             Begin an empty store if the one that was here is gone
-                              and no copy of it exists. With a store here this
+                              and no copy of it exists. With a vault here this
                               changes nothing.
 
     LOCKING

@@ -8,6 +8,10 @@ struct AccountInfo {
   let displayName: String?
   let email: String?
   let subject: String
+  /// `openid`, `secret` or `client`.
+  let kind: String
+  /// What goes with a secret.
+  let username: String?
   let provider: String
   let tenant: String?
   let state: String
@@ -26,6 +30,8 @@ struct AccountInfo {
     displayName = node["displayName"]?.string
     email = node["email"]?.string
     subject = node["subject"]?.string ?? ""
+    kind = node["kind"]?.string ?? "openid"
+    username = node["username"]?.string
     provider = node["provider"]?.string ?? ""
     tenant = node["tenant"]?.string
     state = node["state"]?.string ?? ""
@@ -54,12 +60,17 @@ struct AccountInfo {
   /// A hard sign-out erased whose account it is.
   var isErased: Bool { state == "signedOut" && subject.hasPrefix("erased:") }
 
+  /// It holds a secret, and its provider did not say whose.
+  var isOfUnknownPerson: Bool { kind == "secret" && subject.hasPrefix("secret:") }
+
   /// Name and e-mail address, as far as they are known; else the subject.
   var person: String {
     if isErased { return "erased" }
     return switch (displayName, email) {
     case (let name?, let email?): "\(name) <\(email)>"
     case (let known?, nil), (nil, let known?): known
+    // The subject is a digest of the secret.
+    case (nil, nil) where isOfUnknownPerson: username ?? "a key"
     case (nil, nil): subject
     }
   }
@@ -88,5 +99,15 @@ struct AccountInfo {
 
   static func named(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> AccountInfo {
     try agent.call("account.get", params: { $0.member("account", selector) }, result: { AccountInfo($0) })
+  }
+
+  /// Nil where the grant of this program does not let it ask.
+  static func told(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> AccountInfo? {
+    do throws(CommandFailure) {
+      return try named(selector, via: &agent)
+    } catch {
+      guard error.name == "notPermitted" else { throw error }
+      return nil
+    }
   }
 }

@@ -37,13 +37,17 @@ import JSONRPC
       CommandGroup(
         name: "Accounts",
         subcommands: [
-          Login.self, Logout.self, Forget.self, List.self, Switch.self, Rename.self, Status.self, Prompt.self,
+          Login.self, Logout.self, Forget.self, List.self, Switch.self, Rename.self, Rotate.self, Status.self,
+          Prompt.self,
           AccountCommand.self,
           Trust.self,
           ImportCommand.self,
         ]),
       CommandGroup(
-        name: "Tokens", subcommands: [Token.self, Request.self, OperationsCommand.self, Exec.self, ProxyCommand.self]),
+        name: "Tokens",
+        subcommands: [
+          Token.self, Request.self, OperationsCommand.self, Exec.self, ProxyCommand.self, SandboxCommand.self,
+        ]),
       CommandGroup(
         name: "Tools",
         subcommands: [
@@ -67,12 +71,20 @@ import JSONRPC
 
   static func main() {
     let words = Array(CommandLine.arguments.dropFirst())
+    if words.first == SandboxEntry.word { SandboxEntry.run(words.dropFirst()) }
     Interruption.prepare()
     let options = words.prefix { $0 != "--" }
     if options.contains("--quiet") || options.contains("-q") { Output.beQuiet() }
     if let topic = HelpTopic.asked(in: words) {
       Output.answer(topic.text)
       Process.exit(.success)
+    }
+    if words.first == "help" {
+      let named = NamedCommand(in: Array(words.dropFirst()), of: Lanyard.self)
+      if named.isUnknown {
+        Output.tell(named.mistake(""), json: false)
+        Process.exit(.usage)
+      }
     }
     Process.exit(run(ArgumentOrder.commandFirst(words)))
   }

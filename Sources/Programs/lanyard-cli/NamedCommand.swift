@@ -8,6 +8,8 @@ struct NamedCommand {
   private var unknown: String?
   private var known: [String] = []
   private let words: [String]
+  /// A word stands in the place of a command and is none.
+  var isUnknown: Bool { unknown != nil }
   private var command: any ParsableCommand.Type
 
   init(in words: [String], of root: any ParsableCommand.Type) {

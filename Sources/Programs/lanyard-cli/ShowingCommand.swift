@@ -5,6 +5,7 @@ protocol ShowingCommand: ParsableCommand {}
 
 extension AccountShow: ShowingCommand {}
 extension AuditCommand: ShowingCommand {}
+extension Can: ShowingCommand {}
 extension Doctor: ShowingCommand {}
 extension Events: ShowingCommand {}
 extension GrantList: ShowingCommand {}
@@ -14,6 +15,7 @@ extension MetricsCommand: ShowingCommand {}
 extension OperationsList: ShowingCommand {}
 extension OperationsShow: ShowingCommand {}
 extension PolicyCheck: ShowingCommand {}
+extension PolicyDraft: ShowingCommand {}
 extension PolicyExplain: ShowingCommand {}
 extension PolicyList: ShowingCommand {}
 extension PolicyShow: ShowingCommand {}

@@ -63,12 +63,12 @@ final class LogReader {
   }
 
   /// An access token of an account for a request, as the value of the field `Authorization`, and how its server is reached and
-  /// trusted: as the agent says, and by the destination's authorities where that names none.
+  /// trusted: as the agent says, and by `own` where that names none.
   ///
   /// - Throws: a failure also where the provider's `allowedOrigins` do not list the origin. `request.authorize` would write
   ///   an entry to the log for each batch of entries.
   func authorization(
-    of account: String, at url: HTTPURL, authorities: String?
+    of account: String, at url: HTTPURL, elsewhere own: TrustSettings
   ) throws(CommandFailure) -> (WipedBytes, TrustSettings) {
     let origin = url.origin
     let provider = try call("account.get", params: { $0.member("account", account) }) { $0["provider"]?.string ?? "" }
@@ -96,7 +96,15 @@ final class LogReader {
       value.append(capacity: token.textCapacity) { token.copyText(into: $0) }
       return value
     }
-    return (token, trust.settings(for: url, authorities: authorities))
+    return (token, trust.settings(for: url, elsewhere: own))
+  }
+
+  /// How a server is reached and trusted by a request without an account's token: as `authorization` says.
+  func trust(for url: HTTPURL, elsewhere own: TrustSettings) throws(CommandFailure) -> TrustSettings {
+    try call("agent.status") { (result) throws(CommandFailure) in
+      guard let trust = ServerTrust(inStatus: result) else { throw CommandFailure.notUnderstood }
+      return trust.settings(for: url, elsewhere: own)
+    }
   }
 
   private func call<Result>(

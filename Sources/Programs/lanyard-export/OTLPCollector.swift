@@ -10,7 +10,7 @@ internal import StreamingHTTP
 /// An OTLP/HTTP receiver: a batch is one request in JSON.
 final class OTLPCollector: Collector {
   private let url: HTTPURL
-  private let client: HTTPClient
+  private let client = HTTPClient()
   /// `caFile` of the destination.
   private let authorities: String?
   private let headersFile: String?
@@ -40,10 +40,7 @@ final class OTLPCollector: Collector {
       throw .usage("The destination \(destination.name) needs an https URL, or an http URL of this machine.")
     }
     self.url = url
-    var settings = HTTPClientSettings { Environment.value($0) }
     authorities = destination.caFile
-    if let authorities { settings.trust.authorities = CertificateAuthorities(file: authorities) }
-    client = HTTPClient(settings)
     headersFile = destination.headersFile
     self.agent = agent
     self.host = host
@@ -134,7 +131,8 @@ final class OTLPCollector: Collector {
     }
   }
 
-  /// Reads the file for each batch, so that a credential that is replaced counts at once.
+  /// And how the receiver is reached and trusted. Reads the file and asks the agent for each batch, so that what is replaced
+  /// counts at once.
   private func addCredentials(to request: inout OutgoingRequest) throws(CommandFailure) {
     if let headersFile {
       let lines = try Self.headers(headersFile)
@@ -148,9 +146,14 @@ final class OTLPCollector: Collector {
       }
       request.fields += fields
     }
-    guard let account else { return }
-    let (token, trust) = try reader.authorization(
-      of: account, at: url, authorities: authorities)
+    let named = authorities.map { CertificateAuthorities(file: $0) }
+    guard let account else {
+      let own = TrustSettings(authorities: named ?? CertificateAuthorities { Environment.value($0) })
+      request.trust = try reader.trust(for: url, elsewhere: own)
+      return
+    }
+    let own = TrustSettings(authorities: named ?? CertificateAuthorities())
+    let (token, trust) = try reader.authorization(of: account, at: url, elsewhere: own)
     request.trust = trust
     request.fields.append(RequestField("Authorization", secret: token))
   }
@@ -181,8 +184,9 @@ final class OTLPCollector: Collector {
     case .complete, .stopped: "\(url.origin) gave no answer."
     case .lost(.timedOut): "\(url.origin) gave no answer in \(Self.requestMilliseconds / 1000) s."
     case .lost: "The connection to \(url.origin) ended before its answer."
-    case .notSent(.refused): "\(url.origin) refuses connections."
-    case .notSent(.nameNotFound): "The name of \(url.origin) is not known here."
+    case .notSent(.notConnected(.refused)): "\(url.origin) refuses connections."
+    case .notSent(.notConnected(.nameNotFound)): "The name of \(url.origin) is not known here."
+    case .notSent(.notConnected(.proxy(let failure))): failure.explanation
     case .notSent(.untrusted(.unknownAuthority)):
       "\(url.origin) can't be trusted: \(TrustFailure.unknownAuthority.explanation). `--ca-file` or `caFile` names other authorities."
     case .notSent(.untrusted(let why)): "\(url.origin) can't be trusted: \(why.explanation)."

@@ -1,3 +1,4 @@
+import AgentCore
 import CommandSupport
 import JSONRPC
 import ProxyCore
@@ -10,6 +11,7 @@ struct Announcement {
   let scope: ProxyScope
 
   private var url: String? {
+    if case .sandbox = place { return "http://127.0.0.1:\(Listener.sandboxPort)" }
     guard case .port(let port) = place, let secret else { return nil }
     return "http://\(ProxySecret.user):\(secret.text)@127.0.0.1:\(port)"
   }
@@ -20,26 +22,35 @@ struct Announcement {
     switch place {
     case .port(let port): writer.member("address", "127.0.0.1:\(port)")
     case .socket(let path): writer.member("socket", path)
+    case .sandbox: writer.member("address", "127.0.0.1:\(Listener.sandboxPort)")
     }
     if let url { writer.member("url", url) }
     if let certificate { writer.member("certificate", certificate) }
     if let grant = scope.grant { writer.member("grant", grant.client) }
     writer.member("accounts", scope.accounts.filter { !$0.origins.all.isEmpty }.map(\.id))
     writer.member("origins", scope.origins.all)
+    if !scope.passes.isEmpty { writer.member("passOrigins", scope.passes.texts) }
     writer.endObject()
     writer.withBytes { Output.answer(json: $0) }
   }
 
   func printText() {
     switch place {
-    case .port: Output.answer("https_proxy=\(url ?? "")")
+    case .port, .sandbox: Output.answer("https_proxy=\(url ?? "")")
     case .socket(let path): Output.answer("socket=\(path)")
     }
     if let certificate { Output.answer("SSL_CERT_FILE=\(certificate)") }
     let names = scope.accounts.filter { !$0.origins.all.isEmpty }.map(\.label).joined(separator: ", ")
     let subject = scope.grant.map { "the grant \($0.client)" } ?? "no grant"
-    Output.note(Text.shown("Forwards with tokens of \(names), under \(subject), to:"))
-    for origin in scope.origins.all { Output.note(Text.shown("  \(origin)")) }
+    if !scope.origins.all.isEmpty {
+      Output.note(Text.shown("Forwards with tokens of \(names), under \(subject), to:"))
+      for origin in scope.origins.all { Output.note(Text.shown("  \(origin)")) }
+    }
+    if !scope.passes.isEmpty {
+      Output.note("Lets programs pass without a token, and does not read what they send, to:")
+      for origin in scope.passes.named.sorted() { Output.note(Text.shown("  \(origin)")) }
+      if scope.passes.isAny { Output.note("  * (every server with a public address that no account serves)") }
+    }
     if scope.grant == nil {
       Output.note(
         "Without --grant a program that uses this proxy can do at these origins all that you can. Ctrl-C ends the proxy."

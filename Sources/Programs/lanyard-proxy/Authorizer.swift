@@ -3,6 +3,7 @@ import AgentModel
 import CommandSupport
 import JSONRPC
 import ProxyCore
+import Secrets
 import StreamingHTTP
 import Synchronization
 
@@ -11,16 +12,16 @@ final class Authorizer: Sendable {
   /// The agent's answer: the token for one request.
   struct Authorization: Sendable {
     let account: String
-    /// The value of the field `Authorization`.
-    let credentials: WipedBytes
-    let token: WipedBytes
+    let token: Secret
+    /// Where it stands in the request.
+    let placement: SecretPlacement
     /// The value of the field `DPoP`.
     let proof: WipedBytes?
     let fingerprint: String
     /// How the server is reached and trusted.
     var trust = TrustSettings()
     /// Further tokens of the accounts of this proxy that servers still take: no answer that repeats one goes on.
-    var others: [WipedBytes] = []
+    var others: [Secret] = []
   }
 
   /// What the server said to the token of an earlier sending.
@@ -36,6 +37,8 @@ final class Authorizer: Sendable {
   private let rejected = Mutex<[String: String]>([:])
   private let given = GivenTokens()
 
+  /// Of a parameter of the agent, in bytes.
+  private static let longestURL = 2048
   /// How long a program waits for a person who is asked, and for a refresh.
   private static let patienceSeconds = 120
 
@@ -48,7 +51,13 @@ final class Authorizer: Sendable {
   /// down.
   func account(for url: HTTPURL) throws(Refusal) -> ProxyScope.Account {
     let fitting = scope.accounts.filter { $0.origins.contains(url) }
-    if fitting.isEmpty { return scope.accounts[0] }
+    if fitting.isEmpty {
+      guard let first = scope.accounts.first else {
+        try scope.origins.check(url)
+        throw Refusal(403, "originNotAllowed", "This proxy has no account.")
+      }
+      return first
+    }
     if fitting.count == 1 { return fitting[0] }
     let id: String
     do throws(CommandFailure) {
@@ -74,6 +83,52 @@ final class Authorizer: Sendable {
     _ = try authorize(method: "CONNECT", origin, for: account(for: origin))
   }
 
+  /// How a program passes to an origin without a token. Nil for an origin that it does not pass to: then an account has to
+  /// serve it.
+  ///
+  /// - Throws: where the agent refuses it.
+  func pass(to origin: HTTPURL) throws(Refusal) -> Passage? {
+    guard !scope.origins.contains(origin), scope.passes.basis(of: origin) != nil else { return nil }
+    do throws(CommandFailure) {
+      let basis = try agent.call("request.pass", params: { self.name(origin, in: &$0) }) { $0["basis"]?.string }
+      guard let basis = basis.flatMap(PassedOrigins.Basis.init) else { throw .notUnderstood }
+      let trust = try agent.call("agent.status") { (status) throws(CommandFailure) in
+        guard let trust = ServerTrust(inStatus: status) else { throw .notUnderstood }
+        return trust.settings(for: origin)
+      }
+      return Passage(isPublic: basis == .any, trust: trust)
+    } catch {
+      throw error.name == "originNotAllowed"
+        ? Refusal(
+          403, "originNotAllowed",
+          "An account serves \(origin.origin), so it does not pass under *. Nothing was sent.")
+        : Refusal(error, scope.grant)
+    }
+  }
+
+  struct Passage {
+    /// Only a public address may be connected to.
+    let isPublic: Bool
+    let trust: TrustSettings
+  }
+
+  /// Writes down what passed. False if the agent could not: what went cannot be taken back.
+  func passed(_ origin: HTTPURL, _ relay: BlindRelay) -> Bool {
+    let told: Void? = try? agent.call("request.pass") { writer in
+      name(origin, in: &writer)
+      writer.member("sentBytes", relay.sentBytes)
+      writer.member("receivedBytes", relay.receivedBytes)
+    } result: { _ in
+    }
+    return told != nil
+  }
+
+  private func name(_ origin: HTTPURL, in writer: inout JSONWriter) {
+    writer.member("origin", origin.origin)
+    if let grant = scope.grant { writer.member("grant", grant.id) }
+    if let option = scope.passOption { writer.member("passOrigins", option.texts) }
+  }
+
   /// - Parameter refused: for a request that is sent again.
   func authorize(
     _ request: ForwardedRequest, for account: ProxyScope.Account, after refused: Refused? = nil
@@ -89,8 +144,8 @@ final class Authorizer: Sendable {
       var authorization = try agent.call("request.authorize", patienceSeconds: Self.patienceSeconds) { writer in
         writer.member("account", account.id)
         writer.member("method", method)
-        // The query does not count, and may be longer than a parameter of the agent.
-        writer.member("url", url.origin + url.path)
+        // The query decides nothing: a person who is asked sees it, unless it is longer than a parameter of the agent.
+        writer.member("url", url.text.utf8.count <= Self.longestURL ? url.text : url.origin + url.path)
         writer.key("origins")
         writer.beginArray()
         for origin in account.origins.all { writer.string(origin) }
@@ -140,24 +195,21 @@ final class Authorizer: Sendable {
     guard let token = node["accessToken"], let type = node["tokenType"]?.string,
       let fingerprint = node["fingerprint"]?.string
     else { throw .notUnderstood }
-    let bytes = WipedBytes(capacity: token.textCapacity)
-    bytes.append(capacity: token.textCapacity) { token.copyText(into: $0) }
-    let credentials = WipedBytes(capacity: token.textCapacity + 16)
-    // RFC 6750 section 2.1 and RFC 9449 section 7.1: the scheme is the type's name.
-    credentials.append(type.lowercased() == "dpop" ? "DPoP " : "Bearer ")
-    bytes.withBytes { credentials.append($0) }
+    let secret = Secret(SecretBytes(capacity: token.textCapacity) { token.copyText(into: $0) })
+    // RFC 6750 section 2.1 and RFC 9449 section 7.1: the scheme is the type's name. A secret has a place of its own.
+    let named = node["placement"].map { SecretPlacement($0) } ?? (type.lowercased() == "dpop" ? .dpop : .bearer)
+    guard let placement = named else { throw .notUnderstood }
     let proof = node["proof"].map { proof in
       let bytes = WipedBytes(capacity: proof.textCapacity)
       bytes.append(capacity: proof.textCapacity) { proof.copyText(into: $0) }
       return bytes
     }
     var authorization = Authorization(
-      account: account, credentials: credentials, token: bytes, proof: proof, fingerprint: fingerprint)
+      account: account, token: secret, placement: placement, proof: proof, fingerprint: fingerprint)
     if let others = node["otherTokens"] {
-      let all = WipedBytes(capacity: others.textCapacity)
-      all.append(capacity: others.textCapacity) { others.copyText(into: $0) }
+      let all = SecretBytes(capacity: others.textCapacity) { others.copyText(into: $0) }
       authorization.others = all.withBytes { bytes in
-        bytes.split(separator: 0x20).map { WipedBytes(UnsafeRawBufferPointer(rebasing: $0)) }
+        bytes.split(separator: 0x20).map { Secret(copying: UnsafeRawBufferPointer(rebasing: $0)) }
       }
     }
     return authorization

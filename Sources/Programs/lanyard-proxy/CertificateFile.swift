@@ -26,7 +26,8 @@ final class CertificateFile {
         .other, name: "output", "\(Text.shown(path)) can't be written: \(SystemError.message(errno)).")
     }
     flock(descriptor, LOCK_EX | LOCK_NB)
-    var text = certificate
+    // Programs take this file in place of the system's, and some of their connections pass unopened.
+    var text = certificate + Self.systemAuthorities
     let isWritten = text.withUTF8 { Output.write(UnsafeRawBufferPointer($0), to: descriptor) }
     guard isWritten else {
       let error = errno
@@ -37,6 +38,30 @@ final class CertificateFile {
   }
 
   deinit { close(descriptor) }
+
+  /// The authorities that programs of this system trust, in PEM form; empty if none of the usual files is there.
+  private static var systemAuthorities: String {
+    let named = Environment.value("SSL_CERT_FILE").map { [$0] } ?? []
+    for path in named + systemFiles {
+      guard let file = fopen(path, "re") else { continue }
+      defer { fclose(file) }
+      var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
+      while bytes.count <= mostSystemBytes {
+        let count = fread(&piece, 1, piece.count, file)
+        guard count > 0 else { break }
+        bytes += piece[..<count]
+      }
+      if bytes.count <= mostSystemBytes, !bytes.isEmpty { return "\n" + String(decoding: bytes, as: UTF8.self) }
+    }
+    return ""
+  }
+
+  /// Of Debian and Arch, Fedora, openSUSE, Alpine and the BSDs.
+  private static let systemFiles = [
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+  ]
+  private static let mostSystemBytes = 4 << 20
 
   func remove() { unlink(path) }
 

@@ -38,12 +38,17 @@ struct ClientConnection {
   /// CONNECT: from here on the client speaks TLS, which ends at this proxy.
   private func tunnel(to origin: HTTPURL, _ head: RequestHead) {
     do throws(Refusal) {
-      try proxy.authorizer.checkTunnel(to: origin)
+      let passage = try proxy.authorizer.pass(to: origin)
+      if passage == nil { try proxy.authorizer.checkTunnel(to: origin) }
       guard head.framing == .none, !client.hasBuffered else {
         throw .malformed("The client sent data before the tunnel was open.")
       }
       if let host = head.host, let named = HTTPURL("https://" + host), named.host != origin.host {
         throw Refusal(421, "misdirectedRequest", "The Host field does not name the host of CONNECT.")
+      }
+      if let passage {
+        let passing = Passing(client: client, proxy: proxy, origin: origin, passage: passage)
+        return try proxy.transfer { () throws(Refusal) in try passing.tunnel() }
       }
     } catch {
       refuse(error, head)
@@ -65,6 +70,14 @@ struct ClientConnection {
   private func forward(_ head: RequestHead, tunnel: HTTPURL?) -> Bool {
     let request: ForwardedRequest
     do throws(Refusal) {
+      if tunnel == nil, case .absolute(let url) = head.target, url.scheme == .http,
+        let passage = try proxy.authorizer.pass(to: url)
+      {
+        let passing = Passing(client: client, proxy: proxy, origin: url, passage: passage)
+        let passed = try PassedRequest(head, to: url)
+        try proxy.transfer { () throws(Refusal) in try passing.forward(passed, head) }
+        return false
+      }
       request = try ForwardedRequest(head, tunnel: tunnel, serverName: client.serverName)
     } catch {
       refuse(error, head)

@@ -133,7 +133,8 @@ final class ClientStream {
     return true
   }
 
-  private func writeOnce(_ bytes: UnsafeRawBufferPointer) -> ServerSession.Outcome {
+  /// Writes what can be written now.
+  func writeOnce(_ bytes: UnsafeRawBufferPointer) -> ServerSession.Outcome {
     if let session { return session.write(bytes) }
     while true {
       let count = send(socket, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))

@@ -1,6 +1,7 @@
 import AgentModel
 import CurlTransfers
 import ProxyCore
+import Secrets
 import StreamingHTTP
 
 /// One request: asks the agent, sends it, passes on the response. After a 401 it is sent once more with another token, if its
@@ -20,8 +21,12 @@ struct Forwarding {
     do throws(Refusal) {
       let account = try proxy.authorizer.account(for: request.url)
       let fields = try request.fields(under: account.names)
-      let reader = RequestBodyReader(head, client, form: try request.form(under: account.names))
+      let reader = RequestBodyReader(head, client, form: try request.form(sentWith: fields, under: account.names))
       let authorization = try proxy.authorizer.authorize(request, for: account)
+      if request.isWebSocket {
+        try webSocket(fields, authorization, account)
+        return false
+      }
       for field in fields.leftOut { proxy.notes.leftOut(field, of: request.url.origin, account.allowance) }
       guard let (body, canBeSentAgain) = reader.body() else {
         throw reader.refusal ?? .malformed("The body of the request did not come in time.", status: 408)
@@ -33,7 +38,10 @@ struct Forwarding {
         proxy.authorizer.reject(authorization.fingerprint, of: account)
         return try first.end()
       }
-      guard let next = try renewed(after: first, account) else { return try first.end() }
+      guard
+        let next = try renewed(
+          after: authorization, challenge: first.relay.challenge, nonce: first.relay.nonce, account)
+      else { return try first.end() }
       let second = Attempt(self, fields, next, reader, keepsRefusal: false)
       try second.send(body)
       return try second.end()
@@ -42,20 +50,37 @@ struct Forwarding {
     }
   }
 
+  private func webSocket(
+    _ fields: ForwardedFields, _ authorization: Authorizer.Authorization, _ account: ProxyScope.Account
+  ) throws(Refusal) {
+    for field in fields.leftOut { proxy.notes.leftOut(field, of: request.url.origin, account.allowance) }
+    let all = fields.all + request.handshakeFields(under: account.names)
+    var webSocket = WebSocketForwarding(forwarding: self, fields: all, authorization: authorization)
+    var answered = try webSocket.shakeHands()
+    if answered.status == 401,
+      let next = try renewed(
+        after: authorization, challenge: answered.answer.values("www-authenticate").joined(separator: ", "),
+        nonce: answered.answer.values("dpop-nonce").first, account)
+    {
+      webSocket = WebSocketForwarding(forwarding: self, fields: all, authorization: next)
+      answered = try webSocket.shakeHands()
+    }
+    try webSocket.run(answered)
+  }
+
   /// Another token, or a proof with the server's nonce. Nil: the 401 goes on to the client.
   private func renewed(
-    after attempt: Attempt, _ account: ProxyScope.Account
+    after authorization: Authorizer.Authorization, challenge: String?, nonce: String?, _ account: ProxyScope.Account
   ) throws(Refusal) -> Authorizer.Authorization? {
-    let (challenge, nonce) = (attempt.relay.challenge, attempt.relay.nonce)
     // RFC 9449 section 9: the token is good, and only the nonce is missing.
     let wantsNonce = nonce != nil && challenge?.contains("use_dpop_nonce") == true
     let refused = Authorizer.Refused(
-      fingerprint: wantsNonce ? nil : attempt.authorization.fingerprint,
+      fingerprint: wantsNonce ? nil : authorization.fingerprint,
       challenge: challenge.flatMap { (1...4096).contains($0.utf8.count) ? $0 : nil },
       nonce: nonce.flatMap { (1...1024).contains($0.utf8.count) ? $0 : nil })
     do throws(Refusal) {
       let next = try proxy.authorizer.authorize(request, for: account, after: refused)
-      return wantsNonce || next.fingerprint != attempt.authorization.fingerprint ? next : nil
+      return wantsNonce || next.fingerprint != authorization.fingerprint ? next : nil
     } catch {
       // Where a person has to do something, the program is told that. Otherwise the server's own answer tells more.
       guard error.status == 403 else { return nil }
@@ -78,7 +103,7 @@ struct Forwarding {
     private let forwarding: Forwarding
     private let fields: ForwardedFields
     private let reader: RequestBodyReader
-    private var result = HTTPResult.notSent(.other)
+    private var result = HTTPResult.notSent(.notConnected(.other))
     private var isRevoked = false
 
     init(
@@ -103,9 +128,9 @@ struct Forwarding {
       var fields = self.fields.all.map { RequestField($0.name, $0.value) }
       // The proxy looks for the token in the answer, so the answer must not be compressed.
       fields.append(RequestField("Accept-Encoding", "identity"))
-      fields.append(RequestField("Authorization", secret: authorization.credentials))
       if let proof = authorization.proof { fields.append(RequestField("DPoP", secret: proof)) }
       var outgoing = OutgoingRequest(forwarding.request.method, forwarding.request.url, fields: fields)
+      authorization.token.withBytes { outgoing.place($0, at: authorization.placement) }
       outgoing.trust = authorization.trust
       outgoing.headMilliseconds = Forwarding.headMilliseconds
       outgoing.idleMilliseconds = Forwarding.idleMilliseconds
@@ -137,7 +162,7 @@ struct Forwarding {
       return !relay.closes
     }
 
-    private static let revoked = Refusal(
+    static let revoked = Refusal(
       403, "notPermitted",
       "The grant ended or the account was signed out while the request ran. It was sent once and may have had its effect."
     )
@@ -148,11 +173,7 @@ struct Forwarding {
       let server = forwarding.request.url.origin
       if isRevoked { return Self.revoked }
       switch result {
-      case .notSent(.untrusted(let failure)):
-        return Refusal(
-          502, "untrustedServer", "\(server) could not be trusted: \(failure.explanation). Nothing was sent.")
-      case .notSent(.timedOut): return Refusal(504, "timedOut", "\(server) did not answer in time. Nothing was sent.")
-      case .notSent: return Refusal(502, "notSent", "\(server) could not be reached. Nothing was sent.")
+      case .notSent(let reason): return Refusal(reason, at: server)
       case .lost(.timedOut):
         return Refusal(
           504, "timedOut", "\(server) did not answer in time. The request was sent once and may have had its effect.")
@@ -161,6 +182,22 @@ struct Forwarding {
           502, "responseLost",
           "The response of \(server) was lost. The request was sent once and may have had its effect.")
       }
+    }
+  }
+}
+
+extension Refusal {
+  /// Nothing was sent to a server.
+  init(_ reason: HTTPResult.NotSent, at server: String) {
+    switch reason {
+    case .untrusted(let failure):
+      self.init(
+        502, "untrustedServer", "\(server) could not be trusted: \(failure.explanation). Nothing was sent.")
+    case .notConnected(.proxy(let failure)):
+      self.init(502, failure.word, "\(failure.explanation) Nothing was sent to \(server).")
+    case .notConnected(.timedOut):
+      self.init(504, "timedOut", "\(server) did not answer in time. Nothing was sent.")
+    default: self.init(502, "notSent", "\(server) could not be reached. Nothing was sent.")
     }
   }
 }

@@ -1,11 +1,11 @@
-import StreamingHTTP
+import Secrets
 import Synchronization
 
 /// The last tokens that this proxy was given: an agent that was started again knows no earlier ones.
 final class GivenTokens: Sendable {
   private struct Given {
     var fingerprint: String
-    var token: WipedBytes
+    var token: Secret
   }
 
   /// The newest last.
@@ -15,7 +15,7 @@ final class GivenTokens: Sendable {
   private static let most = 16
 
   /// Returns the others, and keeps this one.
-  func adding(_ token: WipedBytes, _ fingerprint: String) -> [WipedBytes] {
+  func adding(_ token: Secret, _ fingerprint: String) -> [Secret] {
     tokens.withLock { tokens in
       tokens.removeAll { $0.fingerprint == fingerprint }
       let others = tokens.map(\.token)

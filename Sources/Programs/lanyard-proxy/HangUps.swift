@@ -9,8 +9,10 @@ final class HangUps: Sendable {
   private struct Watched {
     /// Tells the socket from a later one that got its descriptor.
     var number: UInt64
+    /// Empty for a connection that passes without a token.
     var account: String
     var cancellation: HTTPCancellation
+    var endsWithClient: Bool
   }
 
   private struct State {
@@ -29,12 +31,16 @@ final class HangUps: Sendable {
   }
 
   /// Watches a client's socket while `body` runs. `isCancelled`: `cancel` ended the request.
+  ///
+  /// - Parameter endsWithClient: false where a client may end its half and still wait for the server's.
   func watch<Result>(
-    _ socket: Int32, of account: String, _ cancellation: HTTPCancellation, _ body: () -> Result
+    _ socket: Int32, of account: String, _ cancellation: HTTPCancellation, endsWithClient: Bool = true,
+    _ body: () -> Result
   ) -> (result: Result, isCancelled: Bool) {
     let number = lastNumber.add(1, ordering: .relaxed).newValue
     state.withLock {
-      $0.watched[socket] = Watched(number: number, account: account, cancellation: cancellation)
+      $0.watched[socket] = Watched(
+        number: number, account: account, cancellation: cancellation, endsWithClient: endsWithClient)
     }
     wakeUp.signal()
     let result = body()
@@ -51,7 +57,9 @@ final class HangUps: Sendable {
     // Linux's value, which Glibc's module does not have.
     let hangUp = Int16(0x2000)
     while true {
-      let sockets = state.withLock { state in state.watched.map { (socket: $0.key, number: $0.value.number) } }
+      let sockets = state.withLock { state in
+        state.watched.filter(\.value.endsWithClient).map { (socket: $0.key, number: $0.value.number) }
+      }
       var entries = sockets.map { pollfd(fd: $0.socket, events: hangUp, revents: 0) }
       entries.append(pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0))
       guard poll(&entries, nfds_t(entries.count), -1) > 0 else { continue }

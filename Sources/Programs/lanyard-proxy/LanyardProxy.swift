@@ -11,8 +11,8 @@ import Threads
 struct LanyardProxy {
   /// How long transfers that run may go on after SIGTERM.
   private static let endMilliseconds: Int = 2000
-  /// Two descriptors a connection, and some.
-  private static let descriptors: UInt64 = 1024
+  /// A connection that passes has two sockets, two pipes and what wakes its thread.
+  private static let descriptors: UInt64 = 2048
 
   static func main() {
     let words = Array(CommandLine.arguments.dropFirst())
@@ -37,7 +37,26 @@ struct LanyardProxy {
     var connection = try Agent.connect(mayStart: options.mayStartAgent)
     let scope = try ProxyScope(options, via: &connection)
     _ = consume connection
+    if options.onlyShows {
+      Announcement(place: .sandbox, secret: nil, certificate: nil, scope: scope).printJSON()
+      return 0
+    }
     let authority = try authority(for: scope.origins.hosts)
+    let secret = options.socket == nil && options.sandbox == nil ? try newSecret() : nil
+    let proxy = Proxy(scope, agent, authority: authority, secret: secret)
+    guard proxy.hangUps.start(), proxy.revocations.start() else { throw noThread }
+    let file = try authority.map { (authority) throws(CommandFailure) in try CertificateFile(authority.certificate) }
+    defer { file?.remove() }
+    func announce(_ place: Listener.Place) {
+      let announcement = Announcement(place: place, secret: secret, certificate: file?.path, scope: scope)
+      // `lanyard exec` reads it.
+      if options.json || options.parent != nil { announcement.printJSON() } else { announcement.printText() }
+    }
+    if let sandbox = options.sandbox {
+      // The sandbox begins once it knows the certificate's file.
+      announce(.sandbox)
+      return try serve(.handedOver(sandbox), proxy, interruption, parent: options.parent)
+    }
     let listener: Listener
     if let path = options.socket {
       listener = try .socket(at: AgentPaths.absolute(path))
@@ -45,16 +64,8 @@ struct LanyardProxy {
       listener = try .port(options.port)
     }
     defer { listener.removePath() }
-    let secret = options.socket == nil ? try newSecret() : nil
-    let proxy = Proxy(scope, agent, authority: authority, secret: secret)
-    guard proxy.hangUps.start(), proxy.revocations.start() else { throw noThread }
-    let file = try authority.map { (authority) throws(CommandFailure) in try CertificateFile(authority.certificate) }
-    let announcement = Announcement(place: listener.place, secret: secret, certificate: file?.path, scope: scope)
-    // `lanyard exec` reads it.
-    if options.json || options.parent != nil { announcement.printJSON() } else { announcement.printText() }
-    let status = serve(listener, proxy, interruption, parent: options.parent)
-    file?.remove()
-    return status
+    announce(listener.place)
+    return serve(listener, proxy, interruption, parent: options.parent)
   }
 
   /// Accepts until a signal comes or the parent ends, then lets transfers end.

@@ -11,12 +11,14 @@ final class Listener: Sendable {
   enum Place: Sendable {
     case port(UInt16)
     case socket(String)
+    /// A port inside the sandbox of one command.
+    case sandbox
   }
 
   let descriptor: Int32
   let place: Place
 
-  private init(_ descriptor: Int32, _ place: Place) {
+  init(_ descriptor: Int32, _ place: Place) {
     self.descriptor = descriptor
     self.place = place
   }
@@ -116,7 +118,12 @@ final class Listener: Sendable {
   }
 
   private func isOfThisUser(_ connection: Int32) -> Bool {
-    guard case .socket = place else { return PeerOwner.isThisUser(connection) }
+    switch place {
+    case .port: return PeerOwner.isThisUser(connection)
+    // No other program has that network.
+    case .sandbox: return true
+    case .socket: break
+    }
     var (pid, uid, gid): (pid_t, uid_t, gid_t) = (0, 0, 0)
     return lanyard_peer_credentials(connection, &pid, &uid, &gid) == 0 && uid == geteuid()
   }

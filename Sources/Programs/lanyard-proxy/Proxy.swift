@@ -36,11 +36,11 @@ final class Proxy: Sendable {
   /// The requests that run now.
   var transferCount: Int { transfers.load(ordering: .acquiring) }
 
-  func transfer<Result>(_ body: () -> Result) -> Result {
+  func transfer<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     transfers.add(1, ordering: .acquiringAndReleasing)
     revocations.begin()
     defer { transfers.subtract(1, ordering: .acquiringAndReleasing) }
-    return body()
+    return try body()
   }
 
   /// False if there are too many connections.

@@ -29,6 +29,10 @@ struct ProxyScope: Sendable {
   /// The person named the account.
   let isAccountNamed: Bool
   let origins: AllowedOrigins
+  /// Where programs pass without a token.
+  let passes: PassedOrigins
+  /// What of that the person said at the start of this proxy; nil: what its grant says.
+  let passOption: PassedOrigins?
   /// By account: no two accounts share a connection.
   let clients: [String: HTTPClient]
 
@@ -51,7 +55,8 @@ struct ProxyScope: Sendable {
     try agent.call("account.list") { (result) throws(CommandFailure) in
       for node in result["accounts"].map({ Array($0.elements) }) ?? [] {
         guard let id = (node["id"] ?? node["account"])?.string, let provider = node["provider"]?.string,
-          let allowance = providers[provider], named == nil || named == id, known?.accounts.contains(id) ?? true
+          let (allowance, placement) = providers[provider], named == nil || named == id,
+          known?.accounts.contains(id) ?? true
         else { continue }
         var origins = AllowedOrigins(allowance.origins)
         if let limited = known?.origins { origins = origins.narrowed(to: limited) }
@@ -59,7 +64,7 @@ struct ProxyScope: Sendable {
         accounts.append(
           Account(
             id: id, label: node["alias"]?.string ?? id, origins: origins, allowance: allowance,
-            names: RequestNames(allowed: allowance.fields)))
+            names: RequestNames(allowed: allowance.fields, placing: placement)))
         clients[id] = HTTPClient(client)
       }
     }
@@ -71,7 +76,10 @@ struct ProxyScope: Sendable {
     self.accounts = accounts
     origins = AllowedOrigins(accounts.flatMap(\.origins.all))
     self.clients = clients
-    guard origins.all.isEmpty else { return }
+    passes = try Self.passes(options, known, origins)
+    let isOfGrant = known != nil && options.pass.isEmpty
+    passOption = isOfGrant || passes.isEmpty ? nil : passes
+    guard origins.all.isEmpty, passes.isEmpty, !options.mayForwardNothing else { return }
     let command =
       accounts.first?.allowance.command(addingOrigin: "https://api.example")
       ?? "lanyard provider update NAME --allowed-origin https://api.example"
@@ -83,11 +91,39 @@ struct ProxyScope: Sendable {
       ])
   }
 
+  /// - Throws: for an option that the grant does not cover, or that names an origin of an account of this proxy.
+  private static func passes(
+    _ options: Options, _ grant: KnownGrant?, _ origins: AllowedOrigins
+  ) throws(CommandFailure) -> PassedOrigins {
+    let wanted = PassedOrigins(options.pass)
+    if let served = wanted.named.sorted().first(where: origins.all.contains) {
+      throw .usage(
+        "\(served) is an origin of an account of this proxy, whose token its requests get. Leave out --pass \(served).")
+    }
+    let profiles = PassedOrigins(options.mayPass.filter { !origins.all.contains($0) })
+    guard let grant else { return PassedOrigins(wanted.texts + profiles.texts) }
+    let passed = PassedOrigins(grant.passOrigins)
+    let refused = profiles.texts.filter { !PassedOrigins([$0]).isWithin(passed) }
+    if !refused.isEmpty {
+      let origins = refused.joined(separator: ", ")
+      Output.note(Text.shown("The grant \(grant.client) lets no program pass to \(origins) of the profile."))
+    }
+    guard !options.pass.isEmpty else { return passed }
+    guard wanted.isWithin(passed) else {
+      let outside = wanted.texts.first { !PassedOrigins([$0]).isWithin(passed) } ?? ""
+      throw CommandFailure(
+        .denied, name: "notPermitted", "The grant \(grant.client) lets no program pass to \(outside).",
+        hints: ["`lanyard grant create NAME --can requests --pass \(outside)` makes a grant that does."])
+    }
+    return PassedOrigins(wanted.texts + profiles.texts.filter { !refused.contains($0) })
+  }
+
   private struct KnownGrant {
     var id: String
     var client: String
     var accounts: Set<String>
     var origins: [String]?
+    var passOrigins: [String]
   }
 
   private static func grant(
@@ -102,7 +138,7 @@ struct ProxyScope: Sendable {
         let origins = node["origins"].map { $0.elements.compactMap(\.string) }
         return KnownGrant(
           id: id, client: client, accounts: Set(node["accounts"].map { $0.elements.compactMap(\.string) } ?? []),
-          origins: origins)
+          origins: origins, passOrigins: node["passOrigins"].map { $0.elements.compactMap(\.string) } ?? [])
       }
     }
     let chosen = found.filter { $0.id == name }.first ?? (found.count == 1 ? found[0] : nil)
@@ -114,15 +150,17 @@ struct ProxyScope: Sendable {
     return chosen
   }
 
-  private static func providers(via agent: inout AgentConnection) throws(CommandFailure) -> [String: ProviderAllowance]
-  {
+  /// Beside each the place of its accounts' secrets; nil for tokens.
+  private static func providers(
+    via agent: inout AgentConnection
+  ) throws(CommandFailure) -> [String: (ProviderAllowance, placement: SecretPlacement?)] {
     let names = try agent.call("provider.list") { result in
       (result["providers"].map { Array($0.elements) } ?? []).compactMap { $0["name"]?.string }
     }
-    var providers: [String: ProviderAllowance] = [:]
+    var providers: [String: (ProviderAllowance, placement: SecretPlacement?)] = [:]
     for name in names {
       providers[name] = try agent.call("provider.get", params: { $0.member("provider", name) }) {
-        ProviderAllowance($0, of: name)
+        (ProviderAllowance($0, of: name), ($0["provider"] ?? $0)["placement"].flatMap { SecretPlacement($0) })
       }
     }
     return providers

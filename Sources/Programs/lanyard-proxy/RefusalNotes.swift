@@ -24,6 +24,14 @@ final class RefusalNotes: Sendable {
     if isNew { Output.note(Text.shown("lanyard proxy: \(subject)\(refusal.sentence)")) }
   }
 
+  /// Tells once that what passed to an origin could not be written down.
+  func unrecorded(_ origin: String) {
+    let isNew = told.withLock { $0.refusals.insert("\(origin) unrecorded").inserted }
+    guard isNew else { return }
+    Output.note(
+      Text.shown("lanyard proxy: what passed to \(origin) is not in the audit log: the agent could not be reached."))
+  }
+
   /// Tells each field that is left out of requests to an origin once. The command allows the fields that were told before,
   /// too: it sets the whole list.
   func leftOut(_ field: ForwardedFields.LeftOut, of origin: String, _ allowance: ProviderAllowance) {

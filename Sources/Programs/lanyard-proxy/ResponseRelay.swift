@@ -1,6 +1,6 @@
 import CurlTransfers
 import ProxyCore
-import StreamingHTTP
+import Secrets
 
 /// Passes a server's response on to the client, and looks for the token in it.
 final class ResponseRelay {
@@ -15,7 +15,6 @@ final class ResponseRelay {
 
   private let client: ClientStream
   private let request: RequestHead
-  private let tokens: [WipedBytes]
   private var watch: TokenWatch
   private(set) var state = State.waiting
   /// Why the response was cut off.
@@ -25,7 +24,8 @@ final class ResponseRelay {
   private(set) var nonce: String?
   /// The connection must end after this response.
   private(set) var closes: Bool
-  private var kept: [UInt8] = []
+  /// In guarded memory, since it may repeat a token.
+  private var kept = SecretBuilder(isPassing: true)
   private let keepsRefusal: Bool
   private let mayKeepAlive: () -> Bool
 
@@ -36,20 +36,15 @@ final class ResponseRelay {
   ///   - keepsRefusal: a 401 is kept, since the request can be sent again.
   ///   - mayKeepAlive: the client has sent all of its request.
   init(
-    _ client: ClientStream, _ request: RequestHead, _ tokens: [WipedBytes], keepsRefusal: Bool,
+    _ client: ClientStream, _ request: RequestHead, _ tokens: [Secret], keepsRefusal: Bool,
     mayKeepAlive: @escaping () -> Bool
   ) {
     self.client = client
     self.request = request
-    self.tokens = tokens
     self.keepsRefusal = keepsRefusal
     self.mayKeepAlive = mayKeepAlive
-    watch = Self.watch(tokens)
+    watch = TokenWatch(tokens)
     closes = !request.keepsAlive
-  }
-
-  private static func watch(_ tokens: [WipedBytes]) -> TokenWatch {
-    TokenWatch(tokens.map { token in token.withBytes { Array($0) } })
   }
 
   /// The status of the response; nil before it came.
@@ -87,7 +82,7 @@ final class ResponseRelay {
 
   func take(_ piece: UnsafeRawBufferPointer) -> Bool {
     guard case .keeping(let head) = state else { return pass(piece, isLast: false) }
-    kept += piece
+    kept.append(piece)
     return kept.count <= Self.mostKept || begin(head)
   }
 
@@ -98,7 +93,7 @@ final class ResponseRelay {
         return false
       }
       // Before its head: a token in it is told in place of the response.
-      guard !isTokenKept else {
+      guard !kept.withBytes({ watch.occurs(in: $0) }) else {
         refusal = Self.repeated
         return false
       }
@@ -109,25 +104,23 @@ final class ResponseRelay {
     return head.framing(to: request) != .chunked || client.write(Array("0\r\n\r\n".utf8))
   }
 
-  private static let repeated = Refusal(
+  static let repeated = Refusal(
     502, "tokenInResponse", "The server's response repeats an access token, so it was not passed on.")
-
-  private var isTokenKept: Bool {
-    var watch = Self.watch(tokens)
-    return !kept.withUnsafeBytes { watch.pass($0, isLast: true) { _ in true } }
-  }
 
   /// Sends the head, and what was kept of the body.
   private func begin(_ head: ResponseHead, isWhole: Bool = false) -> Bool {
     let framing = head.framing(to: request)
     closes = closes || framing == .untilClose || !mayKeepAlive()
     state = .relaying(head)
-    defer { kept = [] }
-    let bytes = head.bytes(to: request, closes: closes)
+    defer { kept = SecretBuilder(isPassing: true) }
+    var bytes = head.bytes(to: request, closes: closes)
     // One packet for a short response, whose token `finish` has looked for.
-    if isWhole, framing == .length(Int64(kept.count)) { return client.write(bytes + kept) }
+    if isWhole, framing == .length(Int64(kept.count)) {
+      kept.withBytes { bytes += $0 }
+      return client.write(bytes)
+    }
     guard client.write(bytes) else { return false }
-    return kept.isEmpty || kept.withUnsafeBytes { pass($0, isLast: false) }
+    return kept.count == 0 || kept.withBytes { pass($0, isLast: false) }
   }
 
   private func pass(_ piece: UnsafeRawBufferPointer, isLast: Bool) -> Bool {

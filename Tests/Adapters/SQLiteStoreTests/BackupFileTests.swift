@@ -87,6 +87,10 @@ import Testing
     let whole = try Data(contentsOf: URL(filePath: real))
     try whole.prefix(5_000).write(to: URL(filePath: target))
     #expect(throws: BackupFileFailure.store(.corrupt)) { _ = try backups.fetch(from: target) }
+    for behind in [Data([0]), Data(count: 4096), whole] {
+      try (whole + behind).write(to: URL(filePath: target))
+      #expect(throws: BackupFileFailure.store(.corrupt)) { _ = try backups.fetch(from: target) }
+    }
     backups.removeAll()
     #expect(directory.names == [])
   }

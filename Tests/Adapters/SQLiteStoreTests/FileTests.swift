@@ -26,6 +26,22 @@ import Testing
     }
   }
 
+  @Test func checkpointedCommit_isInTheDatabaseFileAlone() throws {
+    let copies = PrivateDirectory()
+    let store = try SQLiteStore(path: directory.database)
+    for (number, isThere) in [(1, false), (2, true)] {
+      if isThere { store.checkpoint() } else { try store.commit([.put(record(.alice, .grant, "token"))]) }
+      let copy = copies.path + "/copy-\(number)"
+      try FileManager.default.copyItem(atPath: directory.database, toPath: copy)
+      let alone = try SQLiteStore(path: copy)
+      #expect(try alone.records(in: .alice).isEmpty == !isThere)
+      alone.close()
+    }
+    #expect(try store.records(in: .alice) == [record(.alice, .grant, "token")])
+    try store.commit([.put(record(.bob, .grant, "later"))])
+    #expect(try store.partitions() == [.alice, .bob])
+  }
+
   @Test func storeFileOpenToOthers_isMadePrivateAgain() throws {
     try SQLiteStore(path: directory.database).close()
     chmod(directory.database, 0o666)

@@ -137,21 +137,38 @@ import Testing
     #expect(try anchor.rootPrints(databaseID: id) == [print(3)])
   }
 
-  /// An old root key makes a database with a new id, too, which no anchor knows.
-  @Test func anotherDatabaseInThePlaceOfOneThatWasRotated_hasAnotherRootKey() throws {
+  @Test func databaseOfAStateDirectory_isTheLastThatWasOpenedInIt() throws {
+    func anchor(_ state: String) -> AnchorFile {
+      AnchorFile(
+        directory: anchors, place: AnchoredPlace(directory: anchors, stateDirectory: directory.path(state)))
+    }
+    #expect(try anchor("state").databaseHere() == nil)
+    try anchor("state").advance(databaseID: id, to: 1)
+    #expect(try anchor("state").databaseHere() == id)
+    #expect(try anchor("other").databaseHere() == nil)
+    #expect(try AnchorFile(directory: anchors).databaseHere() == nil)
+    // An opening records the root key, also one that the anchor knows.
+    try anchor("other").record([print(1)], databaseID: id)
+    #expect(try anchor("other").databaseHere() == id)
+    try anchor("other").record([print(1)], databaseID: [9])
+    try anchor("other").record([print(1)], databaseID: id)
+    #expect(try anchor("other").databaseHere() == id)
+    #expect(try Anchors([FakeAnchor(), anchor("state")]).databaseHere() == id)
+    #expect(try Anchors([FakeAnchor()]).databaseHere() == nil)
+  }
+
+  @Test func noteThatCannotBeRead_namesNoDatabase_andIsReplaced() throws {
     let place = AnchoredPlace(directory: anchors, stateDirectory: directory.path("state"))
     let anchor = AnchorFile(directory: anchors, place: place)
     try anchor.advance(databaseID: id, to: 1)
-    try anchor.record([print(1)], databaseID: id)
-    #expect(try anchor.rootPrints(databaseID: [9]) == [], "its root key never changed")
-    try anchor.record([print(2)], databaseID: id)
+    let note = try #require(
+      try FileManager.default.contentsOfDirectory(atPath: anchors).first { $0.hasPrefix("place-") })
+    directory.write(Array("lanyard-place-1 xyz\n".utf8), to: "anchors/" + note)
     let later = AnchorFile(
       directory: anchors, place: AnchoredPlace(directory: anchors, stateDirectory: directory.path("state")))
-    #expect(try later.rootPrints(databaseID: [9]) == [print(2)])
-    let elsewhere = AnchoredPlace(directory: anchors, stateDirectory: directory.path("other"))
-    #expect(try AnchorFile(directory: anchors, place: elsewhere).rootPrints(databaseID: [9]) == [])
-    try later.advance(databaseID: [9], to: 1)
-    #expect(try later.rootPrints(databaseID: [9]) == [], "it was accepted")
+    #expect(try later.databaseHere() == nil)
+    try later.record([print(1)], databaseID: id)
+    #expect(try later.databaseHere() == id)
   }
 
   @Test func highestEpoch_winsOverAnchorsThatMissedARotation() throws {

@@ -1,8 +1,8 @@
-import Agent
 import AgentServing
 import AgentServing
 import AgentModel
 import AgentPorts
+internal import AgentSessions
 import Foundation
 import KeyProviders
 import SQLiteStore

@@ -1,8 +1,8 @@
 import AgentModel
+internal import AgentRecords
 import Synchronization
 import Testing
 
-import Agent
 import AgentStore
 import AgentServing
 import AgentServing

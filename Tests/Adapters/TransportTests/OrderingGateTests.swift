@@ -1,4 +1,3 @@
-import Agent
 import AgentServing
 import AgentServing
 import Synchronization

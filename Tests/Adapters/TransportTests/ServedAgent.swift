@@ -1,4 +1,3 @@
-import Agent
 import AgentServing
 import CPlatform
 import Foundation

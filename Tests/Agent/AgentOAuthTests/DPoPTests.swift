@@ -163,13 +163,20 @@ import AgentOAuth
     let token = Secret(text: "not-a-real-token")
     let bearer = try #require(client.proofs.authorization(by: AccessCredential(token, boundTo: nil), for: "GET", url))
     #expect(!bearer.hasProof)
-    #expect(bearer.fields.map(\.name) == ["Authorization"])
+    #expect(Self.fields(of: bearer) == ["Authorization"])
     let key = try #require(DeviceKey(by: signer))
     let bound = try #require(
       client.proofs.authorization(by: AccessCredential(token, boundTo: key), for: "GET", url, nonce: "n-1"))
     #expect(bound.hasProof)
     #expect(bound.nonce == "n-1")
-    #expect(bound.fields.map(\.name) == ["Authorization", "DPoP"])
+    #expect(Self.fields(of: bound) == ["Authorization", "DPoP"])
+  }
+
+  /// The names of the fields by which a request is authorized.
+  private static func fields(of authorization: RequestAuthorization) -> [String] {
+    var request = HTTPRequest(method: "GET", url: "https://api.example/a")
+    authorization.authorize(&request)
+    return request.fields.map(\.name)
   }
 
   @Test func ownEndpoints_areThoseOfTheAgentAlone() throws {

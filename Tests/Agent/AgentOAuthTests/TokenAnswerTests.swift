@@ -144,6 +144,20 @@ import AgentOAuth
     }
   }
 
+  /// Servers without a preset that have words of their own for a dead refresh token, as they send them.
+  @Test(arguments: [
+    (400, #"{"error":"Bad Request","status":400,"message":"Invalid refresh token"}"#),
+    (400, #"{"status":"BAD_REFRESH_TOKEN","message":"missing or invalid refresh token"}"#),
+    (200, #"{"error":"invalid_code"}"#),
+    (400, #"{"error":"invalid_request","error_description":"Refresh token expired."}"#),
+  ])
+  func deadRefreshTokenInAServersOwnWords_endsTheSession(status: Int, body: String) {
+    let answer = response(status, Array(body.utf8))
+    #expect(TokenResponseClassifier.sort(answer) == .refusal)
+    #expect(
+      FailureClassifier.classify(TokenEndpointRefusal(answer, now: Self.now)) == .reauthenticate(reason: "refused"))
+  }
+
   /// Words about an error that are no codes decide nothing.
   @Test(arguments: [
     #"{"error":{"message":"The session was revoked."}}"#, #"{"message":"AUTH_SESSION_REVOKED"}"#, #"{"errors":["x"]}"#,

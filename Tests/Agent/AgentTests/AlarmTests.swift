@@ -1,10 +1,9 @@
 import AgentModel
 import AgentPorts
+internal import AgentRecords
 import AgentSimulation
 import Synchronization
 import Testing
-
-import Agent
 
 @Suite struct AlarmTests {
   /// An alarm on a virtual clock, and the seconds at which it rang. Nothing runs in parallel.

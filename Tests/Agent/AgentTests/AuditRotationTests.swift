@@ -1,12 +1,12 @@
 import AgentCore
 import AgentModel
 import AgentPorts
+internal import AgentRecords
 import SQLiteStore
 import Secrets
 import StorageFaults
 import Testing
 
-import Agent
 import AgentVault
 
 /// The audit log on a real store under a small bound: rotation drops the oldest entries, and the rest stays verified.

@@ -1,7 +1,6 @@
+internal import AgentRecords
 import Synchronization
 import Testing
-
-import Agent
 
 @Suite struct BackgroundWorkTests {
   @Test func workWithoutATask_isWaitedFor() async {

@@ -1,6 +1,7 @@
 import AgentModel
 import AgentPorts
 import AgentProtocol
+import AgentServing
 import AgentSimulation
 import Foundation
 import PracticeProvider
@@ -97,6 +98,51 @@ import Testing
       case .always: #expect(["agent.hello", "rpc.discover"].contains(info.name))
       case .covered, .shared, .agent, .never: #expect(!info.accountScoped)
       }
+    }
+  }
+
+  /// A member that can name something of another account is checked against the grant. What the answers are is in
+  /// `Tests/Programs/Integration/test_coverage.py`.
+  @Test func everyMemberThatNamesSomething_isReached() throws {
+    let contract = try Self.contract.get()
+    var named = 0
+    for method in contract.methods {
+      let reached = Set(try #require(ServedMethods.reached(by: method.name), "\(method.name) is not served"))
+      switch method.underGrant {
+      case .account: #expect(reached.contains(.account), "\(method.name)")
+      case .shared, .always: #expect(reached == [.shared], "\(method.name)")
+      case .agent, .never: #expect(reached.contains(.agent), "\(method.name)")
+      case .covered: #expect(reached.isDisjoint(with: [.agent, .shared]), "\(method.name)")
+      }
+      guard case .object(let params) = contract.resolved(method.params).kind else {
+        Issue.record("the params of \(method.name) are no object")
+        continue
+      }
+      for member in params.members {
+        guard let wanted = Self.reached(of: member, in: method) else { continue }
+        named += 1
+        #expect(!reached.isDisjoint(with: wanted), "\(member.name) of \(method.name)")
+      }
+    }
+    #expect(named > 60)
+  }
+
+  /// What a member of this type may reach; nil if it names nothing of an account.
+  private static func reached(of member: Schema.ObjectShape.Member, in method: SchemaKit.Method) -> Set<ReachedKind>? {
+    var schema = member.schema
+    if case .array(let list) = schema.kind { schema = list.items }
+    guard case .reference(let type) = schema.kind else { return nil }
+    switch type {
+    case "accountSelector", "accountId": return [.account, .covered]
+    case "alias": return [.name]
+    case "providerName":
+      // A draft is made for a preset, too, and for a provider only if the grant covers it.
+      return method.name == "provider.add" ? [.name] : method.name == "policy.draft" ? [.covered] : [.provider]
+    case "handle":
+      // Operations are looked up within the account; claims and subscriptions belong to the connection.
+      if method.accountScoped { return [.account] }
+      return member.name == "subscription" ? [.covered] : ReachedKind(rawValue: member.name).map { [$0] } ?? []
+    default: return nil
     }
   }
 

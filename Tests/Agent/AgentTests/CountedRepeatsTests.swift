@@ -1,6 +1,7 @@
 import AgentCore
 import AgentModel
 import AgentPorts
+internal import AgentRecords
 import JSONRPC
 import SQLiteStore
 import SecretJSON
@@ -8,7 +9,6 @@ import Secrets
 import StorageFaults
 import Testing
 
-import Agent
 import AgentSimulation
 import AgentVault
 

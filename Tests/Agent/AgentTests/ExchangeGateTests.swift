@@ -1,10 +1,10 @@
 import AgentModel
 import AgentPorts
+internal import AgentRecords
+internal import AgentSessions
 import AgentSimulation
 import Synchronization
 import Testing
-
-import Agent
 
 /// Signs of life of a provider (docs/tokens.md, Reconnect).
 @Suite struct ExchangeGateTests {

@@ -1,11 +1,10 @@
 import AgentCore
 import AgentModel
+internal import AgentRecords
 import JSONRPC
 import SecretJSON
 import Secrets
 import Testing
-
-import Agent
 
 /// The stored form of an intent (docs/tokens.md, Journal).
 @Suite struct ExchangeIntentRecordTests {

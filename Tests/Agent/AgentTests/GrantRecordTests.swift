@@ -1,12 +1,11 @@
 import AgentCore
 import AgentModel
 import AgentOAuth
+internal import AgentRecords
 import JSONRPC
 import SecretJSON
 import Secrets
 import Testing
-
-import Agent
 
 /// The stored form of a grant (docs/storage.md).
 @Suite struct GrantRecordTests {

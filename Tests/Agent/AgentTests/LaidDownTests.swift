@@ -1,7 +1,9 @@
-import Agent
 import AgentCore
+import AgentDecisions
 import AgentModel
 import AgentOAuth
+import AgentStore
+import AgentUpkeep
 import JSONRPC
 import Testing
 
@@ -40,5 +42,23 @@ import Testing
     var now = try Self.laid("a", problems: Self.folder + "/a.json")
     now.providers[0].path = Self.folder + "/z.json"
     #expect(now.keeping(before).providers.map(\.path) == [Self.folder + "/z.json"])
+  }
+
+  @Test func fileWithoutAName_mayDescribeAnyPolicy_unlessItIsKnown() throws {
+    let path = "/etc/lanyard/policies.d/10-base.json"
+    let written = #"{"name":"default","version":1,"capabilities":{"see":{"kind":"read"}}}"#
+    let document = try PolicyDocument(parsing: Array(written.utf8))
+    var before = LaidDown()
+    before.policies = [ManagedPolicy(document, as: RawJSON(stored: Array(written.utf8)), from: .file(path))]
+    #expect(!before.mayDescribeAnyPolicy)
+    var now = LaidDown()
+    now.unread = [UnreadPolicy(name: nil, path: path), UnreadPolicy(name: "10-base", path: path)]
+    now.problems = [AdministratorProblem(path: path, text: "bad")]
+    #expect(now.mayDescribeAnyPolicy)
+    #expect(now.deniedPolicies == ["10-base": path])
+    #expect(!now.keeping(before).mayDescribeAnyPolicy)
+    #expect(now.keeping(before).deniedPolicies.isEmpty)
+    now.unread.append(UnreadPolicy(name: nil, path: "/etc/lanyard/policies.d"))
+    #expect(now.keeping(before).mayDescribeAnyPolicy)
   }
 }

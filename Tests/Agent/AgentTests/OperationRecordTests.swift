@@ -1,10 +1,9 @@
 import AgentCore
 import AgentModel
 import AgentPorts
+internal import AgentRecords
 import Secrets
 import Testing
-
-import Agent
 
 /// What is stored of operations, and the ids that name them (docs/operations.md, Storage).
 @Suite struct OperationRecordTests {

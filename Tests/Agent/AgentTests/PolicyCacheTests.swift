@@ -1,10 +1,11 @@
 import AgentCore
+internal import AgentDecisions
 import AgentModel
+internal import AgentRecords
 import JSONRPC
 import Synchronization
 import Testing
 
-import Agent
 import AgentStore
 
 /// Which policy decides for a provider's accounts.

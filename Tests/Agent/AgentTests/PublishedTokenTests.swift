@@ -1,12 +1,13 @@
 import AgentCore
 import AgentModel
 import AgentPorts
+internal import AgentRecords
+internal import AgentSessions
 import AgentSimulation
 import JSONRPC
 import Secrets
 import Testing
 
-import Agent
 import AgentOAuth
 
 /// The answer that the reading thread writes from its parts.

@@ -1,6 +1,9 @@
 import AgentCore
+internal import AgentDecisions
 import AgentModel
 import AgentPorts
+internal import AgentRecords
+internal import AgentSessions
 import AgentSimulation
 import PracticeProvider
 import Secrets

@@ -2,9 +2,10 @@ import AgentCore
 import AgentModel
 import AgentPorts
 import AgentProtocol
+internal import AgentRecords
+internal import AgentUpkeep
 import Testing
 
-import Agent
 import AgentStore
 import AgentServing
 

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [
-    unavailable, .offline("refused"), .untrustedServer(.tls), .transient("notAnOAuthAnswer", retryAfter: nil),
+    unavailable, .offline(.refused), .untrustedServer(.tls), .transient("notAnOAuthAnswer", retryAfter: nil),
     .notAnswering,
   ])
   func callerInALongOutage_meetsNoPauseOverFifteenSeconds(failure: ExchangeFailure) {
@@ -151,7 +151,7 @@ import Testing
   // MARK: the network
 
   @Test(arguments: [
-    page, .offline("nameNotFound"), .untrustedServer(.unknownAuthority), .transient("status302", retryAfter: nil),
+    page, .offline(.nameNotFound), .untrustedServer(.unknownAuthority), .transient("status302", retryAfter: nil),
     .transient("status511", retryAfter: nil), .transient("notAnOAuthAnswer", retryAfter: nil),
   ])
   func changeOfTheNetwork_endsThePauseOfAPortal(failure: ExchangeFailure) {

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func offlineFailures_lengthenThePauseUntilAnAnswerComes() {
-    let offline = DevicePolling.Answer.failed(.offline("refused"))
+    let offline = DevicePolling.Answer.failed(.offline(.refused))
     #expect(pauses([offline, offline, offline, offline, .pending, offline]) == [10, 20, 30, 30, 5, 10])
     #expect(pauses([offline, offline], interval: 60) == [60, 60], "never sooner than the provider wants")
     #expect(pauses([DevicePolling.Answer](repeating: offline, count: 1000)).allSatisfy { $0 <= 30 })
@@ -57,7 +57,7 @@ import Testing
     let lost = DevicePolling.Answer.failed(.unknownOutcome("reset"))
     var polling = DevicePolling(interval: .seconds(5))
     #expect(polling.next(after: lost) == .ask(after: .seconds(10)))
-    #expect(polling.next(after: .failed(.offline("refused"))) == .ask(after: .seconds(20)))
+    #expect(polling.next(after: .failed(.offline(.refused))) == .ask(after: .seconds(20)))
     #expect(polling.next(after: .unknownCode) == .ended(.answerLost))
 
     var fortunate = DevicePolling(interval: .seconds(5))

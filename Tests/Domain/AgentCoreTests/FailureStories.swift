@@ -1,7 +1,9 @@
 import AgentCore
 
 extension Story {
-  static let all = [standard, entra, google, github, okta, auth0, keycloak, slack, atlassian, gitea, salesforce]
+  static let all = [
+    standard, entra, google, github, okta, auth0, keycloak, slack, atlassian, gitea, salesforce, bitbucket,
+  ]
 
   static let standard = Story(
     .standard,
@@ -39,6 +41,11 @@ extension Story {
     400 error=invalid_dpop_proof -> misconfigured invalid_dpop_proof
     400 error=use_dpop_nonce -> misconfigured use_dpop_nonce
     401 error=insufficient_user_authentication -> interaction
+    400 error=invalid_request description=Refresh token is invalid or has already been claimed by another client. -> reauthenticate
+    400 error=invalid_request description=Refresh token expired. -> reauthenticate
+    400 description=Invalid refresh token -> reauthenticate
+    400 description=missing or invalid refresh token -> reauthenticate
+    200 error=invalid_code -> reauthenticate
     400 error=interaction_required -> interaction
     400 error=login_required -> interaction
     400 error=account_selection_required -> interaction
@@ -188,6 +195,13 @@ extension Story {
     .salesforce,
     """
     400 error=invalid_grant description=inactive user -> locked
+    400 error=invalid_grant description=token request is already being processed -> transient temporarily_unavailable
+    """)
+
+  static let bitbucket = Story(
+    .bitbucket,
+    """
+    400 error=invalid_request description=Invalid refresh_token -> reauthenticate
     """)
 
   static let slack = Story(

@@ -14,7 +14,7 @@ import Testing
   static let rows: [Row] = [
     ("atlassian", "https://auth.atlassian.com", "read:me offline_access", .strict, 0, .family, nil, nil, "atlassian"),
     ("auth0", nil, usual, .strict, 0, .family, nil, "org_id", "auth0"),
-    ("bitbucket", "https://bitbucket.org", "account email", .strict, 0, .family, nil, nil, nil),
+    ("bitbucket", "https://bitbucket.org", "account email", .strict, 0, .family, nil, nil, "bitbucket"),
     ("box", "https://api.box.com", "", .strict, 0, .family, nil, nil, nil),
     ("dropbox", "https://www.dropbox.com", "openid profile email", .strict, 0, .family, nil, nil, nil),
     ("entra", nil, usual, .none, 0, .family, .claim("tid"), nil, "entra"),
@@ -64,8 +64,8 @@ import Testing
     #expect(configuration.authorization.tenantClaim == row.claim)
   }
 
-  @Test func presets_areExactlyThoseInTheTable() {
-    #expect(ProviderPreset.all.map(\.name) == Self.rows.map(\.name))
+  @Test func presetsOfSignIns_areExactlyThoseInTheTable() {
+    #expect(ProviderPreset.all.filter { $0.kind == .openid }.map(\.name) == Self.rows.map(\.name))
     #expect(ProviderPreset.named("no-such") == nil)
   }
 
@@ -155,7 +155,7 @@ import Testing
     #expect(configuration.presetDifferences.missingParameters.map(\.value) == ["offline"])
     configuration.authorizationParameters["access_type"] = "online"
     #expect(configuration.presetDifferences.isEmpty, "another value is the person's")
-    for preset in ProviderPreset.all {
+    for preset in ProviderPreset.all where preset.kind == .openid {
       preset.fill(&configuration)
       configuration.redirect.host = preset.redirectHost
       configuration.authorizationParameters = preset.authorizationParameters

@@ -122,7 +122,7 @@ import Testing
   @Test func backoffWithoutRetryAfter_isForgottenAtARestart() {
     var grant = Grant()
     grant.wants()
-    grant.fails(.offline("refused"), jitter: 0.9)
+    grant.fails(.offline(.refused), jitter: 0.9)
     #expect(grant.machine.memory.patience == nil)
   }
 
@@ -196,7 +196,7 @@ import Testing
   @Test(arguments: [
     (ExchangeFailure.reauthenticate(reason: "refused"), false), (.reauthenticate(reason: "subjectChanged"), false),
     (.locked, false), (.reauthenticate(reason: TokenMachine.noRefreshToken), true), (.unknownOutcome("reset"), true),
-    (.misconfigured("invalid_client"), true), (.offline("refused"), true),
+    (.misconfigured("invalid_client"), true), (.offline(.refused), true),
   ])
   func failedRefresh_leavesTheTokenOnlyWhereTheProviderStandsByIt(failure: ExchangeFailure, serves: Bool) {
     var grant = Grant.fresh()

@@ -187,7 +187,7 @@ import Testing
         effects = machine.exchangeFailed(attempt: attempt.number, .unknownOutcome("reset"), at: now, jitter: jitter)
       case 11..<15:
         let failure: ExchangeFailure = [
-          .offline("refused"), .untrustedServer(.tls), .store, .transient("status503", retryAfter: nil),
+          .offline(.refused), .untrustedServer(.tls), .store, .transient("status503", retryAfter: nil),
           .transient("throttled", retryAfter: .seconds(60)), .unexplained(status: 400), .interaction(claims: nil),
           .misconfigured("invalid_target"),
         ].randomElement(using: &random)!

@@ -41,7 +41,7 @@ import Testing
     #expect(grant.machine.freshness(at: grant.now) == .expired)
     let (id, effects) = grant.wants(.usable(minimumLifetime: .zero))
     #expect(effects.answers.isEmpty && effects.exchanges.count == 1)
-    #expect(grant.fails(.offline("refused")).refusals == [id: .offline(retryAfter: Milliseconds(833))])
+    #expect(grant.fails(.offline(.refused)).refusals == [id: .offline(.refused, retryAfter: Milliseconds(833))])
   }
 
   @Test func accountWithoutAToken_hasNoFreshness() {
@@ -103,7 +103,7 @@ import Testing
     var grant = Grant()
     grant.wants()
     let old = grant.machine.exchange!.number
-    grant.fails(.offline("refused"))
+    grant.fails(.offline(.refused))
     grant.advance(1)
     grant.wants()
     #expect(grant.succeeds(of: old).isEmpty && grant.fails(.locked, of: old).isEmpty)  // I3
@@ -187,7 +187,7 @@ import Testing
     var pauses: [Int64] = []
     for _ in 0..<12 {
       grant.wants()
-      grant.fails(.offline("refused"), jitter: 0.999_999)
+      grant.fails(.offline(.refused), jitter: 0.999_999)
       pauses.append((grant.machine.nextAttemptAt! - grant.now).count)
       grant.now = grant.machine.nextAttemptAt!
     }
@@ -202,7 +202,7 @@ import Testing
   @Test func reconnecting_endsThePauseOfAnOfflineGrantOnly() {
     var grant = Grant()
     grant.wants()
-    grant.fails(.offline("unreachable"))
+    grant.fails(.offline(.unreachable))
     #expect(grant.machine.isOffline)
     grant.machine.reconnected()
     #expect(grant.machine.isOffline, "until a caller asks")

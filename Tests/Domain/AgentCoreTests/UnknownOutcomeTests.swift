@@ -66,7 +66,7 @@ import Testing
     grant.fails(Self.lost)
     #expect(grant.machine.stateMayChange(at: grant.now) == nil, "the replay is in flight")
     let sentAt = grant.now
-    grant.fails(.offline("refused"))
+    grant.fails(.offline(.refused))
     #expect(grant.machine.stateMayChange(at: grant.now) == sentAt + .seconds(30))
     #expect(grant.noted([]).isEmpty)
     grant.advance(30)
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ExchangeFailure.offline("refused"), .untrustedServer(.tls), .store, .transient("status503", retryAfter: nil),
+    ExchangeFailure.offline(.refused), .untrustedServer(.tls), .store, .transient("status503", retryAfter: nil),
   ])
   func replayThatWasNotServed_isNotSpent(failure: ExchangeFailure) {
     var grant = Grant(reuse: .grace, grace: 600)
@@ -136,7 +136,7 @@ import Testing
   @Test func failedConnection_isNoUnknownOutcome() {
     var grant = Grant()
     grant.wants()
-    grant.fails(.offline("nameNotFound"))
+    grant.fails(.offline(.nameNotFound))
     #expect(grant.machine.health == .ok)
     grant.now = grant.machine.nextAttemptAt!
     #expect(grant.wants().effects.exchanges.map(\.isReplay) == [false])

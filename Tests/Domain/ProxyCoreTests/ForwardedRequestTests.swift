@@ -67,6 +67,7 @@ struct ForwardedRequestTests {
     }
     #expect(refusal { try forwarded("GET /", ["Dropbox-API-Select-User: a"]) }?.name == "overrideRefused")
     #expect(refusal { try forwarded("GET /", ["Upgrade: websocket"]) }?.name == "upgradeRefused")
+    #expect(refusal { try forwarded("GET /", ["Connection: Upgrade", "Upgrade: h2c"]) }?.name == "upgradeRefused")
     #expect(refusal { try forwarded("TRACE /") }?.status == 405)
     #expect(refusal { try forwarded("HEAD /", ["Content-Length: 1"]) }?.status == 400)
   }
@@ -88,6 +89,22 @@ struct ForwardedRequestTests {
       #expect(refusal { try forwarded("GET /?\(query)") }?.name == "overrideRefused", "\(query)")
     }
     #expect(refusal { try forwarded("GET /?q=access_token&method=a&page_token=b") } == nil)
+    #expect(refusal { try forwarded("GET /a;jsessionid=b/c") }?.name == "credentialInURL")
+  }
+
+  @Test(arguments: [
+    ["Content-Type: application/json", "Connection: Content-Type"],
+    ["Content-Type: application/json", "Content_Type: application/x-www-form-urlencoded"],
+    ["Content_Type: application/json"],
+  ])
+  func bodyIsReadAsTheFieldsThatGoOnTellIt(fields: [String]) throws {
+    let body = Array("_method=DELETE".utf8)
+    let request = try forwarded("POST /", fields + ["Content-Length: \(body.count)"])
+    let names = RequestNames()
+    #expect(throws: (any Error).self) {
+      var form = try request.form(sentWith: request.fields(under: names), under: names)
+      try body.withUnsafeBytes { try form?.takeAll($0) }
+    }
   }
 
   @Test func requestWithoutATunnelNamesAWholeURL() throws {

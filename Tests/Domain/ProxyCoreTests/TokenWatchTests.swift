@@ -1,4 +1,5 @@
 import ProxyCore
+import Secrets
 import Testing
 
 struct TokenWatchTests {
@@ -7,7 +8,7 @@ struct TokenWatchTests {
 
   /// What goes on of a text in pieces of one size; `isFound` if it was cut off.
   private func passed(_ text: String, pieces: Int) -> (text: String, isFound: Bool) {
-    var watch = TokenWatch([Array(token.utf8), Array(earlier.utf8)])
+    var watch = TokenWatch([token, earlier].map { Secret(text: $0) })
     var gone: [UInt8] = []
     var rest = Array(text.utf8)[...]
     while true {
@@ -53,7 +54,7 @@ struct TokenWatchTests {
 
   /// What goes on of a piece before the next one has come.
   private func passedAtOnce(_ piece: String) -> String {
-    var watch = TokenWatch([Array(token.utf8), Array(earlier.utf8)])
+    var watch = TokenWatch([token, earlier].map { Secret(text: $0) })
     var gone = ""
     let isClean = Array(piece.utf8).withUnsafeBytes {
       watch.pass($0) {
@@ -74,8 +75,18 @@ struct TokenWatchTests {
     }
   }
 
+  /// A body is searched once, however long the tokens are: what has gone on is looked at no more.
+  @Test func tokenBehindALongTextIsFound_alsoWhereAllBytesCouldSpellOne() {
+    for filler in [String(repeating: "A", count: 5_000), String(repeating: "A\0", count: 5_000)] {
+      for spelling in spellings {
+        #expect(passed(filler + spelling, pieces: 7).isFound, "\(spelling)")
+        #expect(!passed(filler + spelling.dropLast(2), pieces: 7).isFound)
+      }
+    }
+  }
+
   @Test func tokenInAFieldIsFound() {
-    let watch = TokenWatch([Array(token.utf8), Array(earlier.utf8)])
+    let watch = TokenWatch([token, earlier].map { Secret(text: $0) })
     // `#expect` copies what it shows.
     let (isFound, isElsewhere) = (watch.occurs(in: "Bearer \(token)"), watch.occurs(in: "Bearer other"))
     #expect(isFound)

@@ -136,6 +136,23 @@ import Testing
     #expect(SecretBuilder().finish().count == 0)
   }
 
+  @Test func droppedBeginning_isWipedAndTheRestKept() {
+    var builder = SecretBuilder(capacity: 64)
+    builder.append("0123456789")
+    builder.removeFirst(4)
+    let rest = builder.withBytes { rest in
+      // Within the builder's memory: what the rest left behind.
+      let left = UnsafeRawBufferPointer(start: rest.baseAddress! + rest.count, count: 4)
+      return (Array(rest), Array(left))
+    }
+    #expect(rest.0 == Array("456789".utf8))
+    #expect(rest.1 == [0, 0, 0, 0])
+    builder.append("ab")
+    builder.removeFirst(8)
+    builder.removeFirst(0)
+    #expect(builder.count == 0)
+  }
+
   @Test func grownSecretBuilder_wipesItsOldMemory() {
     let neighbour = Secret([UInt8](repeating: 1, count: 64))
     var builder = SecretBuilder(capacity: 64)

@@ -61,13 +61,28 @@ import Testing
   @Test(arguments: [
     ["provider", "--port", "99999"], ["provider", "--rotation", "daily"], ["provider", "--port"],
     ["provider", "--speed", "1"], ["provider", "--auto-approve", "nobody"], ["provider", "--users", "/nonexistent"],
-    ["provider", "--access-token-lifetime", "0"], ["nonsense"], ["run", "--fast"],
+    ["provider", "--access-token-lifetime", "0"], ["provider", "--as", "nobody"],
+    ["provider", "--as", "keycloak", "--path", "/elsewhere"], ["nonsense"], ["run", "--fast"],
   ])
   func demoProviderWithAWrongArgument_isAUsageError(arguments: [String]) throws {
     let result = try run(arguments)
     #expect(result.status == 64)
     #expect(result.output.isEmpty)
     #expect(!result.errors.isEmpty)
+  }
+
+  @Test func demoProviderInAGuise_tellsHowItIsAdded() throws {
+    let listed = try run(["provider", "--as", "list"])
+    #expect(listed.status == 0)
+    #expect(listed.output.contains("\nkeycloak            Keycloak\n"))
+    let (process, output, errors) = try start(["provider", "--as=keycloak", "--rotation", "strict"])
+    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    let issuer = line.trimmingCharacters(in: .whitespacesAndNewlines)
+    #expect(issuer.hasSuffix("/realms/acme"))
+    process.terminate()
+    let told = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(told.contains("curl -s \(issuer)/practice/provider | lanyard provider add keycloak --from -"))
   }
 
   @Test func demoProviderOnABusyPort_failsWithAMessage() throws {

@@ -18,7 +18,7 @@ import Testing
     let accounts = await client.call("account.list")
     let providers = await client.call("provider.list")
     let shown = (accounts.result?["accounts"]?.arrayValue ?? []).map { account in
-      ["alias", "subject", "state", "active"].map { name in
+      ["alias", "subject", "state", "active", "expiresAt"].map { name in
         let text = account[name]?.text ?? "-"
         // The digest in the subject of an erased account differs between vaults.
         return text.contains("erased:") ? "erased" : text
@@ -123,6 +123,49 @@ import Testing
   func signOutWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault, mode: String) throws {
     try check(fault, Self.twoAccounts) { world, _ in
       try await Self.call(world, "account.signOut", #"{"account":"work","mode":"\#(mode)"}"#)
+    }
+  }
+
+  /// A provider of keys, and the account that holds one.
+  private static func keys(_ world: SimulatedWorld, holding user: String?) async throws -> SimulatedProvider {
+    let provider = try await world.provider("idp")
+    let origin = provider.idp.issuer
+    #expect(
+      try await call(
+        world, "provider.add",
+        #"""
+        {"name":"keys","kind":"secret","allowedOrigins":["\#(origin)"],\#
+        "whoami":{"url":"\#(origin)/keyed/whoami","subject":"/id"},\#
+        "revoke":{"method":"DELETE","url":"\#(origin)/keyed/revoke"}}
+        """#))
+    if let user {
+      let secret = try provider.idp.makeSecret(user: user)
+      #expect(try await call(world, "account.add", #"{"provider":"keys","secret":"\#(secret)","alias":"key"}"#))
+    }
+    return provider
+  }
+
+  @Test(arguments: faults) func accountAddWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault) throws {
+    try check(fault, { try await Self.keys($0, holding: nil) }) { world, provider in
+      let secret = try provider.idp.makeSecret(user: "bob")
+      return try await Self.call(
+        world, "account.add",
+        #"{"provider":"keys","secret":"\#(secret)","alias":"key","expiresAt":"2190-01-01T00:00:00.000Z"}"#)
+    }
+  }
+
+  @Test(arguments: faults) func accountReplaceWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault) throws {
+    try check(fault, { try await Self.keys($0, holding: "bob") }) { world, provider in
+      let secret = try provider.idp.makeSecret(user: "bob")
+      return try await Self.call(
+        world, "account.replace", #"{"account":"key","secret":"\#(secret)","expiresAt":"2190-01-01T00:00:00.000Z"}"#)
+    }
+  }
+
+  @Test(arguments: faults, ["soft", "hard", "offline"])
+  func signOutOfAKeyWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault, mode: String) throws {
+    try check(fault, { try await Self.keys($0, holding: "bob") }) { world, _ in
+      try await Self.call(world, "account.signOut", #"{"account":"key","mode":"\#(mode)"}"#)
     }
   }
 

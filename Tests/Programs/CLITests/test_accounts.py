@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import time
 
 from fake_agent import Error, NoAnswer
 from people import AGENT, CLIENT, HOME, SESSION, WORK, accounts
@@ -40,11 +41,12 @@ class ListTests(Person):
         self.assertNotIn("\x1b", self.on_terminal("list", environment={"TERM": "dumb"}).text)
 
     def test_a_hostile_name_stays_in_its_cell(self):
-        self.agent(accounts({**WORK, "displayName": "A\x1b[2Jlice\nroot\u202e"}))
+        self.agent(accounts({**WORK, "displayName": "A\x1b[2Jlice\nroot\u202e\u200b\U000e0041"}))
         lines = self.on_terminal("list").text.splitlines()
         self.assertEqual(len(lines), 2)
         self.assertNotIn("\x1b[2J", lines[1])
-        self.assertNotIn("\u202e", lines[1])
+        for hidden in ("\u202e", "\u200b", "\U000e0041"):
+            self.assertNotIn(hidden, lines[1])
 
 
 class SwitchTests(Person):
@@ -101,6 +103,15 @@ class StatusTests(Person):
                       "Token +fresh, expires in", "Last online +.* days ago"):
             self.assertRegex(shown, words)
 
+    def test_what_happened_by_the_providers_time_is_never_still_to_come(self):
+        agent = self.agent(accounts(WORK))
+        for ahead in (0, 900, 999, 864_000_900):
+            with self.subTest(ahead=ahead):
+                then = datetime.datetime.fromtimestamp(time.time() + ahead / 1000, datetime.timezone.utc)
+                agent.answers["session.get"] = {
+                    **SESSION, "serverTimeOffsetMs": ahead, "lastOnlineAuthAt": f"{then:%Y-%m-%dT%H:%M:%S}.{then.microsecond // 1000:03}Z"}
+                self.assertRegex(self.answer("status"), "Last online +(now|1 s ago)\n")
+
     def test_status_promises_no_refresh_of_a_session_that_is_over(self):
         agent = self.agent(accounts(WORK))
         ended = "2020-01-01T00:00:00.000Z"
@@ -112,7 +123,9 @@ class StatusTests(Person):
                  "Token +served until it expires in .*, and not refreshed\n"),
                 ("locked", {"freshness": "none"}, "Token +none is served\n"),
                 ("active", {"freshness": "expired", "accessTokenExpiresAt": ended},
-                 "Token +expired: the next request refreshes it\n")):
+                 "Token +expired: the next request refreshes it\n"),
+                ("active", {"freshness": "expired", "accessTokenExpiresAt": ended, "refresh": {"phase": "inDoubt", "attempts": 1}},
+                 "Token +expired\n")):
             with self.subTest(state=state, session=session):
                 session = {key: value for key, value in {**SESSION, "state": state, **session}.items()
                            if key != "accessTokenExpiresAt" or "accessTokenExpiresAt" in session}

@@ -162,6 +162,18 @@ class PolicyTests(Person):
         self.assertEqual((done.returncode, done.stdout), (0, ""))
         self.assertIn("lanyard policy set", done.stderr)
 
+    def test_draft_is_printed_and_nothing_is_set(self):
+        policy = {"name": "github", "version": 1, "capabilities": {"issues.list": {
+            "kind": "read", "requests": [{"origin": "https://api.github.com", "methods": ["GET"], "path": "/repos/*/*/issues"}]}}}
+        asked = []
+        self.fake.answers["policy.draft"] = lambda params, _: asked.append(params) or {"policy": policy}
+        done = self.lanyard("policy", "draft", "github", "--allow", "issues.list", "--confirm", "delete", "--per-hour", "20")
+        self.assertEqual((done.returncode, json.loads(done.stdout)), (0, policy), done)
+        self.assertEqual(done.stderr, "issues.list: decides GET https://api.github.com/repos/*/*/issues\n")
+        self.assertEqual(asked, [{"provider": "github", "allow": ["issues.list"], "confirm": ["delete"], "perHour": 20}])
+        self.assertEqual(self.fake.methods()[-1], "policy.draft")
+        self.assertIn("--allow read", self.refused(2, "policy", "draft", "github"))
+
     def test_requests_and_budgets_of_a_policy_are_told_beside_it(self):
         policy = {"name": "field", "version": 2, "tiers": {"rare": {"budget": {"perHour": 3}}}, "capabilities": {
             "pay": {"kind": "write", "tier": "rare", "stepUp": {"method": "pinentry", "maxAgeSeconds": 60},

@@ -244,14 +244,39 @@ class RealDoctorTests(Doctor, RealProvider):
         self.assertIn("old copy", found["message"])
         self.assertIn("--accept-old-store", " ".join(found["remedies"]))
         # The offered remedy works.
+        self.run_once("--accept-old-store")
+        self.doctor(0)
+
+    def test_a_store_of_another_vault(self):
+        self.stop()
+        old = os.path.join(self.place, "old")
+        os.rename(self.state, old)
+        self.run_once("--new-store")
+        self.until_released()
+        shutil.rmtree(self.state)
+        shutil.copytree(old, self.state)
+        os.chmod(self.state, 0o700)
+        found = self.one(self.doctor(1), "vault", PROBLEM)
+        self.assertIn("not the one that belongs here", found["message"])
+        self.assertIn("--new-store", " ".join(found["remedies"]))
+        self.assertIn("--accept-old-store", " ".join(found["remedies"]))
+        self.assertEqual(self.lanyard("list").returncode, 3)
+        # The offered remedy works.
+        self.run_once("--accept-old-store")
+        self.doctor(0)
+        self.assertEqual(json.loads(self.answer("list", "--json"))["accounts"][0]["state"], "active")
+
+    def run_once(self, option):
+        """An agent with an option, until it serves."""
         agent = subprocess.Popen(
-            [os.path.join(self.programs, "lanyard-agent"), "--accept-old-store"], env=self.settings(None),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [os.path.join(self.programs, "lanyard-agent"), option], env=self.settings(None), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(agent.wait)
         self.addCleanup(agent.kill)
         while self.lanyard("status", "--no-start").returncode == 3:
-            pass
-        self.doctor(0)
+            self.assertIsNone(agent.poll(), "the agent ended")
+        agent.terminate()
+        agent.wait()
 
     def test_an_account_that_was_tampered_with(self):
         account = json.loads(self.answer("list", "--json"))["accounts"][0]["id"]

@@ -50,6 +50,8 @@ WAYS = {
     "lanyard proxy --help": (SHOWN, [], "USAGE: lanyard proxy"),
     "lanyard provider list": (SHOWN, [], "idp"),
     "lanyard provider presets": (SHOWN, [], "--preset google"),
+    "lanyard provider presets …": (SHOWN, ["stripe"], "refunds.create"),
+    "lanyard provider presets PROVIDER": (SHOWN, ["stripe"], "refunds.create"),
     "lanyard provider show …": (SHOWN, ["idp"], "callback"),
     "lanyard provider test …": (SHOWN, ["idp"], "All is well"),
     "lanyard revocations": (SHOWN, [], "No revocation waits"),
@@ -58,6 +60,7 @@ WAYS = {
     "lanyard status": (SHOWN, [], "Network"),
     "lanyard token …": (SHOWN, ["work"], "."),
     "lanyard token": (SHOWN, [], "."),
+    "lanyard token…": "test_mistakes.test_the_token_that_is_there_is_printed_by_the_command",
     "lanyard demo --help": (SHOWN, [], "lanyard-demo"),
     # Names of commands.
     "lanyard account set": NAME, "lanyard can": NAME, "lanyard events --exec": NAME, "lanyard exec": NAME,
@@ -92,6 +95,7 @@ WAYS = {
     "lanyard provider add … --issuer URL --client-id ID": "test_without_a_provider_one_is_added",
     "lanyard provider add URL": "test_without_a_provider_one_is_added",
     "lanyard provider add --preset google --client-id ID": "test_without_a_provider_one_is_added",
+    "lanyard provider add --preset ……": "test_presets_of_hints_are_there",
     "lanyard provider add --preset ………": "test_real_sign_in.test_an_unknown_provider_suggests_provider_add",
     "lanyard provider add --preset github-enterprise --issuer … --client-id ID": "test_presets_of_hints_are_there",
     "lanyard provider add ……": "test_provider_url.test_issuer_elsewhere_is_confirmed_or_refused",
@@ -138,37 +142,47 @@ WAYS = {
     "lanyard mcp URL": "test_setup_servers.test_a_program_without_a_file_gets_one_that_undo_removes",
     "lanyard mcp … --account …": "MCP/test_sign_in.test_eachCall_isForTheAccountThatWasNamed",
     "lanyard mcp … --client-id ID": "MCP/test_authorization.test_auth_pre_registration",
+    "lanyard grant create NAME --can requests --pass …": "Proxy/test_pass.test_a_grant_lets_pass_what_it_names_and_no_other",
     "lanyard mcp … --name NAME": "MCP/test_hostile.test_accountOfAnotherPathOfTheOrigin_isNotSent",
     # Those of the agent.
+    "lanyard credential password --user alice@acme.example": NAME, "lanyard credential password -u mail": NAME,
+    "lanyard credential xoauth2 --user MAILBOX": NAME, "lanyard exec --proxy": NAME, "lanyard provider update": NAME,
+    "lanyard request": NAME,
+    "lanyard exec … -- COMMAND": "test_real_secrets.test_keys_become_accounts_and_the_lines_that_can_go_are_told",
+    "lanyard login … --username NAME": "test_real_secrets.test_a_key_that_needs_a_user_name_is_given_with_it",
+    "lanyard sandbox": NAME,
+    "lanyard sandbox -- COMMAND": "Proxy/test_sandbox.test_a_command_is_named_as_advised",
+    "lanyard rotate ACCOUNT": "test_real_secrets.test_a_refused_account_gets_another_key_by_the_command_that_is_told",
     "lanyard": NAME, "lanyard grant create": NAME, "lanyard grant revoke": NAME, "lanyard key remove": NAME, "lanyard lock": NAME,
     "lanyard operations cancel": NAME, "lanyard operations export": NAME, "lanyard operations retry": NAME,
-    "lanyard policy set": NAME, "lanyard provider add": NAME, "lanyard rpc agent.shutdown": NAME, "lanyard switch": NAME,
+    "lanyard policy draft": NAME, "lanyard policy set": NAME, "lanyard provider add": NAME, "lanyard rpc agent.shutdown": NAME, "lanyard switch": NAME,
     "lanyard key add passphrase": "test_a_passphrase_is_added_beside_the_key_file",
     "lanyard login … --paste": "test_what_a_trial_advises_works",
     "lanyard provider update NAME --allowed-origin ORIGIN": "test_the_agents_own_words_list_an_origin",
     "lanyard provider update NAME --narrowing keeps": "test_a_provider_that_keeps_scopes_is_said_to",
-    "lanyard forget ACCOUNT": NOT_RUN,
-    "lanyard grant create --details-type TYPE": NOT_RUN,
-    "lanyard login --details '[]'": NOT_RUN,
-    "lanyard login --scope SCOPE": NOT_RUN,
-    "lanyard login -u …": NOT_RUN,
-    "lanyard logout ACCOUNT": NOT_RUN,
-    "lanyard operations -u …": NOT_RUN,
-    "lanyard policy refresh": NOT_RUN,
-    "lanyard provider pin … HOST --until DATE": NOT_RUN,
-    "lanyard provider pin … … PIN BACKUP": NOT_RUN,
-    "lanyard provider update NAME --ca-file FILE": NOT_RUN,
-    "lanyard provider update … --dpop required": NOT_RUN,
+    "lanyard forget ACCOUNT": "Fleet/test_administrator.test_account_of_a_gone_file_is_signed_out_and_forgotten_as_advised",
+    "lanyard grant create NAME --details-type TYPE": "test_agent_hints.test_a_grant_for_tokens_with_details_names_their_type",
+    "lanyard login --details '[]'": "test_agent_hints.test_a_sign_in_whose_details_are_refused_is_made_without",
+    "lanyard login --account ACCOUNT --scope SCOPE": "test_agent_hints.test_a_session_without_a_refresh_token_gets_other_scopes_by_a_sign_in",
+    "lanyard login -u …": "test_agent_hints.test_an_operation_that_waits_for_a_sign_in_goes_on_with_it",
+    "lanyard logout ACCOUNT": "Fleet/test_administrator.test_account_of_a_gone_file_is_signed_out_and_forgotten_as_advised",
+    "lanyard operations -u …": "test_agent_hints.test_an_operation_that_was_rejected_is_shown",
+    "lanyard policy refresh": "Fleet/test_bundles.test_replayed_old_bundle_is_refused_told_and_audited",
+    "lanyard provider pin … HOST --until DATE": "Integration/test_pins.test_advice_about_authorities_and_pins_is_followed",
+    "lanyard provider pin … … PIN BACKUP": "Integration/test_pins.test_advice_about_authorities_and_pins_is_followed",
+    "lanyard provider update NAME --ca-file FILE": "Integration/test_pins.test_advice_about_authorities_and_pins_is_followed",
+    "lanyard provider update … --dpop required": "test_agent_hints.test_tokens_that_are_bound_no_more_are_refused_from_then_on",
     "lanyard provider update … --redirect …:……": "test_a_provider_gets_a_path_of_its_own",
-    "lanyard provider update … --redirect 8765": NOT_RUN,
-    "lanyard rule remove RULE": NOT_RUN,
+    "lanyard provider update … --redirect 8765": "test_agent_hints.test_a_server_that_compares_ports_gets_a_redirect_with_one",
+    "lanyard rule remove RULE": "test_a_damaged_rule_that_doctor_names_is_removed",
     "lanyard step-up --enroll --pinentry": NOT_RUN,
-    "lanyard step-up --pinentry": NOT_RUN,
-    "lanyard step-up -u …": NOT_RUN,
+    "lanyard step-up --pinentry": "test_agent_hints.test_a_policy_that_needs_a_pin_is_met_at_the_agents_prompt",
+    "lanyard step-up -u …": "test_agent_hints.test_an_operation_that_waits_for_a_pin_goes_on_with_it",
 }
 # Texts in quotes that only begin like a command.
 OTHER_TEXTS = {
     "lanyard proxy: …: … was left out: ….…",
+    "lanyard proxy: what passed to … is not in the audit log: the agent could not be reached.",
     "lanyard mcp: Sign in to …: open this page.\\n…", "lanyard proxy: ……"}
 PLACE = os.path.dirname(os.path.abspath(__file__))
 
@@ -257,6 +271,17 @@ class Following(RealProvider):
         self.assertEqual(done.returncode, code, done)
         return done.stdout + done.stderr
 
+    def start_agent(self, *options):
+        """An agent with options that a command does not give it."""
+        process = subprocess.Popen(
+            [os.path.join(self.install, "lanyard-agent"), "--socket", self.socket, *options],
+            env=self.settings(None), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        while not os.path.exists(self.socket):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+
     def sign_in(self, user, *words):
         return self.at_its_page(user, "login", "idp", *words)
 
@@ -308,7 +333,7 @@ class ShownTests(Following):
                 continue
             with self.subTest(hint):
                 _, words, says = way
-                words = [*(word for word in shlex.split(hint)[1:] if word not in ("…", "COMMAND")), *words]
+                words = [*(word for word in shlex.split(hint)[1:] if word not in ("…", "COMMAND", "PROVIDER")), *words]
                 done = self.lanyard(*words)
                 self.assertEqual(done.returncode, 0, done)
                 self.assertIn(says, done.stdout + done.stderr)
@@ -579,7 +604,7 @@ class ProviderHintTests(Following):
         # Nothing listens there, so that no server is reached.
         self.answer("provider", "add", "github", "--preset", "github", "--client-id", "x", "--proxy", "http://127.0.0.1:1")
         told = self.refused(5, "login", "github")
-        self.assertIn("The provider github (https://github.com) can't be reached.", told)
+        self.assertIn("The proxy http://127.0.0.1:1 refuses connections.", told)
 
     def test_the_login_that_is_advised_is_for_the_same_account(self):
         self.two_accounts()
@@ -861,14 +886,7 @@ class AgentHintTests(Following):
         self.answer("step-up", "home", input="2468\n")
 
     def test_a_prompt_that_is_not_there_is_explained_by_doctor(self):
-        process = subprocess.Popen(
-            [os.path.join(self.install, "lanyard-agent"), "--socket", self.socket, "--pinentry", "/nowhere/pinentry"],
-            env=self.settings(None), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.terminate)
-        while not os.path.exists(self.socket):
-            self.assertIsNone(process.poll())
-            time.sleep(0.01)
+        self.start_agent("--pinentry", "/nowhere/pinentry")
         self.assertNotIn("pinentry", self.lanyard("doctor").stdout)
         told = self.lanyard("key", "add", "passphrase", "--pinentry").stderr
         self.assertIn("pinentry is not installed", told)
@@ -927,6 +945,17 @@ class MessageHintTests(Person):
             **accounts(WORK), "rule.list": {"rules": [], "damaged": ["rul_4d1c"]}, "rule.remove": {"rule": "rul_4d1c"}})
         told = self.lanyard("rule", "list").stderr
         self.run_hint(agent, told, "lanyard rule remove")
+        self.assertEqual(agent.params("rule.remove"), {"rule": "rul_4d1c"})
+
+    def test_a_damaged_rule_that_doctor_names_is_removed(self):
+        finding = {"check": "rules", "severity": "problem",
+                   "message": "Rules can't be decrypted: rul_4d1c. Until they are removed no tool gets a token by the URL that it asks for.",
+                   "remedies": ["`lanyard rule remove RULE` removes one."]}
+        agent = self.agent({
+            **accounts(WORK), "agent.diagnose": {"findings": [finding]}, "rule.list": {"rules": [], "damaged": ["rul_4d1c"]},
+            "rule.remove": {"rule": "rul_4d1c"}})
+        told = self.lanyard("doctor").stdout
+        self.run_hint(agent, told.replace("remove RULE", "remove rul_4d1c"), "lanyard rule remove")
         self.assertEqual(agent.params("rule.remove"), {"rule": "rul_4d1c"})
 
 

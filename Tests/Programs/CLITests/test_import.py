@@ -466,6 +466,15 @@ class GHTests(Import):
                 self.write(".config/gh/hosts.yml", f"github.com:\n    user: {user}\n    oauth_token: gho_one\n")
                 self.assertIn("plain or quoted word", self.refused(1, "import", "gh"))
 
+    def test_a_key_that_stands_twice_or_is_taken_over_is_not_guessed_at(self):
+        host = "github.com:\n    user: monalisa\n    oauth_token: gho_one\n"
+        for text in (host + "    user: hubot\n", host + "---\n" + host, "a: &a\n    user: eve\n" + host,
+                     "a:\n    user: eve\n" + host + "    <<: *a\n",
+                     "github.com:\n    users:\n        hubot:\n        hubot:\n    user: hubot\n"):
+            with self.subTest(text):
+                path = self.write(".config/gh/hosts.yml", text)
+                self.assertIn(f"{path} can't be understood.", self.refused(1, "import", "gh"))
+
     def test_what_is_no_hosts_file(self):
         for text in ("{}", "- github.com\n", "github.com\n", "github.com:\n", "\tgithub.com:\n\t\tuser: a\n", "a: b\n"):
             with self.subTest(text):

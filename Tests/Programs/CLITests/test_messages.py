@@ -127,7 +127,7 @@ class MessageTests(Person):
                 told = self.told(
                     "token", error=Error(-32602, "invalidParams", INVALID_PARAMS, path=path, expected=expected))
                 self.assertEqual(told.splitlines(), [
-                    "lanyard: The agent did not accept a value of this command. Nothing was changed.", "  " + shown])
+                    "lanyard: The agent did not accept a value of this command.", "  " + shown])
 
     def test_a_message_that_sends_a_program_to_the_data_is_put_in_words(self):
         for message, shown in [
@@ -188,7 +188,7 @@ class MessageTests(Person):
              "The value 'tcsh' is invalid for '<shell>'. Please provide one of 'bash', 'zsh' or 'fish'."),
             (["import", "nosuch"],
              "The value 'nosuch' is invalid for '<source>'. Please provide one of the following: "
-             "oidc-agent, pizauth, mutt_oauth2, gcm, gh, msal, netrc."),
+             "oidc-agent, pizauth, mutt_oauth2, gcm, gh, msal, netrc, dotenv."),
             (["provider", "list", "--nonsense"], "Unknown option '--nonsense'."),
         ]:
             with self.subTest(words):

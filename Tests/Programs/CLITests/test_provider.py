@@ -292,6 +292,34 @@ class ProviderTests(Person):
         self.assertFalse(servers["entra"]["takesResource"])
         self.assertIn("Did you mean okta?", self.refused(2, "provider", "presets", "otka"))
 
+    def presets(self, *word):
+        return json.loads(self.answer("provider", "presets", *word, "--json"))["presets"]
+
+    def test_word_finds_presets_by_name_host_variable_and_purpose(self):
+        self.assertEqual(self.presets("openai"), ["openai"])
+        self.assertEqual(self.presets("OPENAI_API_KEY"), ["openai"])
+        self.assertEqual(self.presets("api.openai.com"), ["openai"])
+        self.assertEqual(self.presets("github")[0], "github")
+        self.assertIn("github-token", self.presets("github"))
+        self.assertIn("stripe", self.presets("payments"))
+        self.assertGreater(len(self.presets("ai")), 10)
+        self.assertNotIn("stripe", self.presets("ai"))
+        self.assertGreaterEqual(len(self.presets()), 100)
+
+    def test_preset_of_a_key_tells_where_it_is_made_and_what_programs_do(self):
+        one = self.answer("provider", "presets", "stripe")
+        self.assertIn("lanyard provider add --preset stripe\n", one)
+        self.assertIn("Make a key: https://dashboard.stripe.com/apikeys", one)
+        self.assertIn("STRIPE_API_KEY", one)
+        self.assertIn("refunds.create", one)
+        self.assertNotIn("refunds.create", self.answer("provider", "presets", "payments"))
+        self.assertIn("--allowed-origin URL", self.answer("provider", "presets", "home-assistant"))
+        server = json.loads(self.answer("provider", "presets", "fastly", "--json"))["servers"][0]
+        self.assertEqual(server["kind"], "secret")
+        self.assertEqual(server["placement"], {"in": "header", "name": "Fastly-Key", "format": "{secret}"})
+        self.assertEqual(server["whoami"]["subject"], "/user_id")
+        self.assertEqual(server["revoke"]["method"], "DELETE")
+
     def test_remove_without_a_name_shows_the_provider_and_asks(self):
         self.fake.answers.update(accounts(providers=[IDP]))
         told = self.refused(2, "provider", "remove")

@@ -49,10 +49,11 @@ class RPCTests(Person):
 
 
 class SteeringNames(Person):
-    """Names come from providers. C1 controls steer a terminal, and marks of direction turn a line around."""
+    """Names come from providers. C1 controls steer a terminal, marks of direction turn a line around, and what is not seen
+    disguises a name."""
 
-    NAME = "a\x9b31m\x7f \u202etxet\u2066 \u061cé 名"
-    MARKS = ("\u202e", "\u2066", "\u061c")
+    NAME = "a\x9b31m\x7f \u202etxet\u2066 \u061cé 名\u200b\u00ad\u3164\U000e0041"
+    MARKS = ("\u202e", "\u2066", "\u061c", "\u200b", "\u00ad", "\u3164", "\U000e0041")
 
     def printed(self, text):
         for control in ("\x9b", "\x7f"):

@@ -107,7 +107,7 @@ class RealProvider(RealPerson):
         self.addCleanup(self.provider.terminate)
         self.issuer = self.provider.stdout.readline().strip()
 
-    def post(self, path, **body):
+    def post(self, path, /, **body):
         request = urllib.request.Request(
             self.issuer + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
@@ -126,7 +126,9 @@ class RealProvider(RealPerson):
 
     def sign_in(self, user, *words):
         process = self.start("login", "idp", *words)
-        address = self.page(process) + f"&login_hint={user}"
+        address = self.page(process)
+        if "login_hint=" not in address:
+            address += f"&login_hint={user}"
         self.post("/practice/options", autoApprove=user)
         with urllib.request.urlopen(address, timeout=PATIENCE_SECONDS) as page:
             page.read()

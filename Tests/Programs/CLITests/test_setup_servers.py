@@ -271,7 +271,9 @@ class Codex(ServerPrograms):
         texts = ["", 'model = "gpt-5.1"\n', '[mcp_servers.other]\ncommand = "x"\nargs = [\n  "[mcp_servers.acme-example]",\n]',
                  '[mcp_servers]\nother = { command = "x", args = ["]", \'}\'] }\n', "# only a comment",
                  'a = """\n[mcp_servers.acme-example]\n"""\nb = \'\'\'\n"\'\'\'\n[t]\nd = 1979-05-27 07:32:00 # x\n',
-                 '\ufeffa = 1\r\n[b]\r\n"c d".e = [1, [2, {f = "]"}]]\r\n', "[[arrays]]\n[[arrays]]\nx = 1_000\n"]
+                 '\ufeffa = 1\r\n[b]\r\n"c d".e = [1, [2, {f = "]"}]]\r\n', "[[arrays]]\n[[arrays]]\nx = 1_000\n",
+                 '[[a]]\nb = +1e3\n[a.c]\nd = "\\u00e9"\n[[a]]\nb = -inf\n[a.c]\nd = """\\\n  e"""\nf = 0xFF\n',
+                 'a.b = true\na.c = 07:32:00\n[d.e]\n[d]\nf = 1979-05-27T00:32:00.5-07:00\n']
         for text in texts:
             with self.subTest(text):
                 if text:
@@ -296,7 +298,9 @@ class Codex(ServerPrograms):
                 self.assertEqual(self.text(CODEX), text)
 
     def test_what_is_no_toml_is_left_alone(self):
-        for text in ("a = \n", "[a\n", '"""', 'a = "b', "a = [1, 2\n", "a = {b = 1\n", "nonsense\n", "a = 1 b = 2\n", "= 1\n"):
+        for text in ("a = \n", "[a\n", '"""', 'a = "b', "a = [1, 2\n", "a = {b = 1\n", "nonsense\n", "a = 1 b = 2\n", "= 1\n",
+                     "a = 1\na = 2\n", "[a]\n[a]\n", "a.b = 1\na = 2\n", "a = 1\n[a]\n", "[a]\n[[a]]\n", "a = tru\n", "a = x\n",
+                     'a = "\\q"\n', 'a = "\x01"\n', "[a]\nb = 1\n[a.b]\n"):
             with self.subTest(text):
                 self.put(CODEX, text)
                 self.assertIn("can't be understood", self.refused(1, "setup", "codex", URL, "--yes"))

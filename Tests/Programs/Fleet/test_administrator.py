@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import unittest
 import urllib.error
@@ -308,7 +309,8 @@ class Providers(Administered):
         self.assertEqual(provider.ended(), {})
         self.assertTrue(token)
 
-    def test_sign_out_revokes_though_the_file_is_gone(self):
+    def with_gone_file(self):
+        """An account whose provider's file is gone: the provider, the scene, a client and the account."""
         provider = self.provider()
         self.describe("corp", provider)
         scene = self.laid({})
@@ -317,8 +319,21 @@ class Providers(Administered):
         account = self.sign_in(client, provider, "corp")
         os.unlink(self.path("providers.d/corp.json"))
         self.until(lambda: client.call("provider.list")["providers"] == [], "the removal")
+        return provider, scene, client, account
+
+    def test_sign_out_revokes_though_the_file_is_gone(self):
+        provider, _, client, account = self.with_gone_file()
         client.call("account.signOut", {"account": account, "mode": "soft"})
         self.until(lambda: provider.ended(), "the revocation")
+
+    def test_account_of_a_gone_file_is_signed_out_and_forgotten_as_advised(self):
+        _, scene, client, account = self.with_gone_file()
+        told = " ".join(self.lanyard(scene, "doctor").stdout.decode().split())
+        for command in ("lanyard logout ACCOUNT", "lanyard forget ACCOUNT"):
+            self.assertIn(f"`{command}`", told)
+            done = self.lanyard(scene, *command.replace("ACCOUNT", account).split()[1:])
+            self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(client.call("account.list")["accounts"], [])
 
     def test_bad_file_changes_nothing_and_the_others_count(self):
         provider = self.provider()
@@ -466,7 +481,8 @@ class Providers(Administered):
 
 @in_quick_form(
     "test_policy_stands_before_the_persons_and_goes_with_its_file",
-    "test_bad_policy_is_told_with_its_place_and_the_last_good_one_stays")
+    "test_bad_policy_is_told_with_its_place_and_the_last_good_one_stays",
+    "test_files_that_are_not_known_do_not_leave_decisions_to_the_persons")
 class Policies(Administered):
     def can(self, client, account, capability):
         return client.call("authorization.check", {"account": account, "capability": capability})["reason"]
@@ -582,6 +598,45 @@ class Policies(Administered):
                     "policy.set", {"name": "default", "policy": policy(2, "all")}))
                 os.unlink(self.path(f"policies.d/{name}"))
                 self.assertEqual(decided(client, "all"), ("allow", "allowed"))
+
+
+    def test_files_that_are_not_known_do_not_leave_decisions_to_the_persons(self):
+        provider = self.provider()
+        self.describe("corp", provider)
+        scene = self.laid({})
+        scene.start()
+        client = self.client(scene)
+        account = self.sign_in(client, provider, "corp")
+        client.call("policy.set", {"name": "default", "policy": policy("default", 1, "all")})
+        self.assertEqual(self.can(client, account, "all"), "allowed")
+        folder, elsewhere = self.path("policies.d"), self.path("elsewhere")
+        os.mkdir(elsewhere, 0o755)
+
+        def open_to_others():
+            os.mkdir(folder)
+            os.chmod(folder, 0o777)
+
+        ways = {
+            "open to others": open_to_others, "a link": lambda: os.symlink(elsewhere, folder),
+            "a file": lambda: self.write(folder, "{}"),
+            "a file without a name that can be read": lambda: self.lay("policies.d/10-base.json", '{"name": 7'),
+            "a file that is a link": lambda: (os.mkdir(folder, 0o755), os.symlink("/dev/null", folder + "/10-base.json"))}
+        for name, lay in ways.items():
+            with self.subTest(name):
+                lay()
+                self.until(lambda: self.can(client, account, "all") == "policyError", "the refusal")
+                self.assertTrue(any(folder in message for message in self.messages(client)), self.messages(client))
+                scene.end()
+                scene.start()
+                client = self.client(scene)
+                self.assertEqual(self.can(client, account, "all"), "policyError")
+                shutil.rmtree(folder) if os.path.isdir(folder) and not os.path.islink(folder) else os.unlink(folder)
+                self.until(lambda: self.can(client, account, "all") == "allowed", "the person's policy")
+        # What another file describes decides as before.
+        self.lay("policies.d/10-base.json", "{")
+        self.until(lambda: self.can(client, account, "all") == "policyError", "the refusal")
+        self.lay("policies.d/default.json", policy("default", 2, "all"))
+        self.until(lambda: self.can(client, account, "all") == "allowed", "the administrator's policy")
 
 
 @in_quick_form("test_backup_holds_no_policy_of_the_administrator_and_its_accounts_wait_for_the_file")

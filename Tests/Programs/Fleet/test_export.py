@@ -15,13 +15,14 @@ import time
 import unittest
 import urllib.parse
 import unittest.mock
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "Integration")]
 
 from agent_fixture import BIN, AgentFixture, Scene, add_provider, import_account  # noqa: E402
 from forms import in_quick_form  # noqa: E402
+from gate import Gate  # noqa: E402
 from collectors import (  # noqa: E402
     PATIENCE_SECONDS, Journal, LogOnly, Receiver, Record, Rsyslog, entry, missing, program, until)
 
@@ -68,6 +69,16 @@ class Exports(AgentFixture):
         done = subprocess.run(
             [EXPORT, "--status", "--json"], env=where.environment, capture_output=True, text=True, check=True)
         return {line["name"]: line for line in json.loads(done.stdout)["destinations"]}
+
+    def certificate(self) -> Tuple[str, str]:
+        """A certificate of this machine, and its key."""
+        place = self.directory()
+        key, certificate = os.path.join(place, "key"), os.path.join(place, "cert")
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out",
+             certificate, "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+            check=True, capture_output=True)
+        return certificate, key
 
     def people(self, audit: Optional[Dict[str, Any]] = None) -> Scene:
         """An agent with Alice's account, and a client whose name says whose it is."""
@@ -550,12 +561,7 @@ class Credentials(Exports):
         self.assertEqual(receiver.heads, [])
 
     def test_https_receiver_is_verified_by_the_named_authority(self) -> None:
-        place = self.directory()
-        key, certificate = os.path.join(place, "key"), os.path.join(place, "cert")
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out",
-             certificate, "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
-            check=True, capture_output=True)
+        certificate, key = self.certificate()
         receiver, log = self.receiver(certificate=(certificate, key)), self.log(1)
         done = self.once(log, "otlp", receiver.url, status=5)
         self.assertIn("can't be trusted", done.stderr)
@@ -567,6 +573,41 @@ class Credentials(Exports):
         log = self.log(1)
         for url in ("http://logs.example", "ftp://127.0.0.1", "logs"):
             self.assertIn("not an https URL", self.once(log, "otlp", url, status=2).stderr)
+
+
+@in_quick_form(
+    "test_enforced_authorities_come_before_those_of_the_destination",
+    "test_enforced_proxy_is_taken_whatever_the_environment_says")
+class Enforced(Exports):
+    """What the administrator enforces counts for a destination without an account, too: its headers may hold a credential."""
+
+    def scene(self, *options: str, start: bool = True) -> Scene:
+        system = os.path.join(os.path.realpath(self.directory()), "system")
+        os.mkdir(system, 0o755)
+        self.pair = self.certificate()
+        self.door, self.other = Gate(), Gate()
+        self.addCleanup(self.door.close)
+        self.addCleanup(self.other.close)
+        path = os.path.join(system, "agent.json")
+        with open(path, "w") as file:
+            json.dump({"enforced": {"proxy": self.door.address, "caFile": self.pair[0]}}, file)
+        os.chmod(path, 0o644)
+        return super().scene("--system-directory", system, *options, start=start)
+
+    def test_enforced_proxy_is_taken_whatever_the_environment_says(self) -> None:
+        scene = self.people()
+        scene.environment.update({"NO_PROXY": "*", "no_proxy": "far.invalid", "https_proxy": self.other.address})
+        self.once(scene, "otlp", "https://far.invalid/v1/logs", status=5)
+        self.assertEqual((self.door.asked, self.other.asked), (["CONNECT far.invalid:443 HTTP/1.1"], []))
+
+    def test_enforced_authorities_come_before_those_of_the_destination(self) -> None:
+        scene, other = self.people(), self.certificate()
+        receiver, false = self.receiver(certificate=self.pair), self.receiver(certificate=other)
+        self.once(scene, "otlp", receiver.url, "--ca-file", other[0])
+        self.assertGreater(len(receiver.taken), 0)
+        done = self.once(scene, "otlp", false.url, "--name", "false", "--ca-file", other[0], status=5)
+        self.assertIn("can't be trusted", done.stderr)
+        self.assertEqual(false.bodies, [])
 
 
 @in_quick_form()

@@ -293,6 +293,20 @@ class BackupTests(Sampled):
                 self.assertEqual(client.call("account.list")["accounts"], [])
                 self.assertEqual(client.call("provider.list")["providers"], [])
 
+    def test_backup_with_bytes_behind_it_is_refused(self):
+        backup(self.caller, self.path)
+        with open(self.path, "rb") as file:
+            content = file.read()
+        _, client = self.other()
+        longer = os.path.join(self.place, "longer")
+        for behind in (b"x", b"\0" * 4096, content):
+            with open(longer, "wb") as file:
+                file.write(content + behind)
+            error = self.refused(INTEGRITY, lambda: restore(client, longer))
+            self.assertIn("was changed after it was written", str(error))
+            self.assertEqual(client.call("account.list")["accounts"], [])
+        self.assertEqual(len(restore(client, self.path)["accounts"]), 2)
+
     def test_backup_with_a_flipped_byte_restores_nothing_or_all(self):
         backup(self.caller, self.path)
         with open(self.path, "rb") as file:

@@ -49,12 +49,12 @@ class DamagedStore(AgentFixture):
         with open(path, "wb") as file:
             file.write(change(content))
 
-    def refuses(self, agent, provider):
+    def refuses(self, agent, provider, remedy="--new-store"):
         before = provider.asked()
         ended = agent.run()
         told = ended.stderr.decode()
         self.assertEqual(ended.returncode, VAULT_CLOSED, told)
-        self.assertIn("--new-store", told)
+        self.assertIn(remedy, told)
         self.assertNotIn("Nothing was lost", told)
         self.assertEqual(provider.asked(), before)
         return told
@@ -87,8 +87,8 @@ class DamagedStore(AgentFixture):
         with agent.client(timeout=PATIENCE_SECONDS) as client:
             self.assertTrue(client.call("token.get", {"account": "alice"})["accessToken"])
 
-    def test_a_log_without_which_nothing_is_left_ends_the_start_with_76(self):
-        """The store of a short first session is in its log alone."""
+    def test_a_damaged_log_leaves_an_old_copy_and_ends_the_start_with_76(self):
+        """The first account is in the database itself; what came after it is in the log."""
         provider, agent = self.with_alice()
         agent.kill()
         intact = self.copy(agent)
@@ -102,7 +102,12 @@ class DamagedStore(AgentFixture):
         for name, change in changes.items():
             with self.subTest(name):
                 self.damage(agent, intact, change, LOG)
-                self.refuses(agent, provider)
+                self.refuses(agent, provider, remedy="--accept-old-store")
+        again = self.scene("--accept-old-store", start=False)
+        again.directory, again.state, again.socket = agent.directory, agent.state, agent.socket
+        again.start()
+        with again.client(timeout=PATIENCE_SECONDS) as client:
+            self.assertEqual([one["alias"] for one in client.call("account.list")["accounts"]], ["alice"])
 
     def test_the_remedy_works(self):
         provider, agent = self.with_alice()

@@ -2,10 +2,13 @@
 
 import base64
 import hashlib
+import re
+import shlex
 import subprocess
 import unittest
 
-from test_configuration import Configured
+from agent_fixture import PATIENCE_SECONDS
+from test_configuration import LANYARD, Configured
 
 BACKUP = "sha256/" + "B" * 42 + "A="
 OTHER = "sha256/" + "C" * 42 + "A="
@@ -34,6 +37,38 @@ class Pins(Configured):
         self.untrusted("pinMismatch", client, issuer, caFile=issuer.certificate, pins={"localhost": [BACKUP, OTHER]},
                        pinsExpireAt="2999-01-01T00:00:00.000Z")
         self.assertEqual(issuer.requests, 0)
+
+    def test_advice_about_authorities_and_pins_is_followed(self):
+        issuer = self.issuer()
+        scene = self.scene()
+        client = self.client(scene)
+
+        def lanyard(*words):
+            return subprocess.run(
+                [LANYARD, *words], env=scene.environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+
+        def follow(told, beginning, **names):
+            """Runs the advised command that begins so, its words in capitals filled in."""
+            command = next(one for one in re.findall("`(lanyard [^`]*)`", " ".join(told.split())) if one.startswith(beginning))
+            done = lanyard(*(names.get(word, word) for word in shlex.split(command)[1:]))
+            self.assertEqual(done.returncode, 0, done)
+
+        self.add(client, issuer, caFile=issuer.certificate)
+        client.call("provider.update", {"provider": "idp", "caFile": ""})
+        told = lanyard("doctor", "--online").stdout
+        follow(told, "lanyard provider update NAME --ca-file FILE", NAME="idp", FILE=issuer.certificate)
+        self.assertRegex(lanyard("doctor", "--online").stdout, "ok +The provider idp answers")
+
+        client.call("provider.update", {"provider": "idp", "pins": {"localhost": [BACKUP, OTHER]}})
+        told = lanyard("provider", "test", "idp").stdout
+        follow(told, "lanyard provider pin idp localhost", PIN=pin(issuer), BACKUP=BACKUP)
+        self.assertRegex(lanyard("provider", "test", "idp").stdout, "ok +localhost: The server localhost proves itself")
+
+        client.call("provider.update", {"provider": "idp", "pinsExpireAt": "2020-01-01T00:00:00.000Z"})
+        told = lanyard("doctor").stdout
+        self.assertIn("ended on 2020-01-01", " ".join(told.split()))
+        follow(told, "lanyard provider pin idp HOST --until", HOST="localhost", DATE="2999-01-01")
+        self.assertNotIn("The pins of the provider", lanyard("doctor").stdout)
 
     def test_pins_replace_no_authority(self):
         issuer = self.issuer()

@@ -76,7 +76,8 @@ class RedirectTests(AgentFixture):
                 ("tooLarge", 431, answer, {"Cookie": "a=" + 70_000 * "b"}), ("anotherMethod", 405, answer, {}),
                 ("anotherPath", 404, answer.replace("/callback", "/elsewhere"), {}),
                 ("malformed", 421, answer, {"Host": "evil.example"}),
-                ("foreignState", 400, answer.replace("state=", "state=x"), {})), start=1):
+                ("foreignState", 400, answer.replace("state=", "state=x"), {}),
+                ("malformed", 400, answer + "&code=another", {}), ("malformed", 400, answer + "&iss=%FF", {})), start=1):
             with self.subTest(reason):
                 method = "POST" if status == 405 else "GET"
                 self.assertEqual(self.ask(method, target, **headers).status, status)

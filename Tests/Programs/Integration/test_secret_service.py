@@ -673,7 +673,8 @@ class OtherServices(SessionFixture):
         session, service = self.prepared()
         service.errors["OpenSession"] = "org.freedesktop.DBus.Error.NotSupported"
         self.refuses(self.in_session(session, start=False), "Secret Service")
-        self.assertEqual(service.asked.count("OpenSession"), 1)
+        # Asked for the key and for the anchor, and not again and again.
+        self.assertLessEqual(service.asked.count("OpenSession"), 2)
         del service.errors["OpenSession"]
         service.answers["OpenSession"] = ("vo", (Variant("s", ""), ROOT + "/session/plain"))
         self.refuses(self.in_session(session, start=False), "Secret Service")

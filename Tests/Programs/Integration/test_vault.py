@@ -379,6 +379,168 @@ class MissingStore(AgentFixture):
         other.end()
 
 
+class AnotherStore(AgentFixture):
+    """A state directory with a store that is not its own: the note beside the anchors names another one."""
+
+    def place(self, scene, other, *names):
+        """Puts files of another state directory in the place of the scene's store."""
+        for name in os.listdir(scene.state):
+            if name.startswith("lanyard.sqlite"):
+                os.remove(os.path.join(scene.state, name))
+        for name in names:
+            shutil.copy2(os.path.join(other.state, name), os.path.join(scene.state, name))
+
+    def without_its_vault(self, scene):
+        """As after the loss of a log that alone had the vault."""
+        with contextlib.closing(sqlite3.connect(os.path.join(scene.state, "lanyard.sqlite"))) as store, store:
+            for table in ("keySlot", "record", "audit", "auditDecision"):
+                store.execute(f"DELETE FROM {table}")
+
+    def refuses(self, scene, *options):
+        """The start ends, says what helps, and changes nothing."""
+        def files():
+            found = {}
+            for name in os.listdir(scene.state):
+                if name not in ("lock", "lanyard.sqlite-shm", "lanyard.sqlite-wal", "lanyard.sqlite-reserve"):
+                    with open(os.path.join(scene.state, name), "rb") as file:
+                        found[name] = file.read()
+            return found
+
+        before = files()
+        ended = scene.once(*scene.command[1:], *options)
+        self.assertEqual(ended.returncode, VAULT_CLOSED, ended.stderr)
+        for words in (b"not the one that the note beside the anchors names", b"--new-store", b"--accept-old-store"):
+            self.assertIn(words, ended.stderr)
+        self.assertEqual(files(), before)
+        checked = scene.once("--check", "--state-dir", scene.state)
+        self.assertEqual(checked.returncode, VAULT_CLOSED, checked.stdout)
+        self.assertIn(b"The store is not the one that belongs here", checked.stdout)
+
+    def test_store_of_another_vault_ends_the_start(self):
+        practice, other, _ = self.alice()
+        other.end()
+        fresh = self.scene()
+        fresh.end()
+        for which, stranger in (("with accounts", other), ("without one", fresh)):
+            for names in (("lanyard.sqlite",), ("lanyard.sqlite", "key")):
+                with self.subTest(which, names=names):
+                    _, scene, _ = self.alice()
+                    scene.end()
+                    self.place(scene, stranger, *names)
+                    before = practice.asked()
+                    for options in ((), ("--new-store",)):
+                        self.refuses(scene, *options)
+                    self.assertEqual(practice.asked(), before)
+
+    def test_store_that_lost_its_vault_ends_the_start(self):
+        for which in ("own", "of another directory"):
+            with self.subTest(which):
+                _, scene, _ = self.alice()
+                scene.end()
+                if which != "own":
+                    other = self.scene()
+                    other.end()
+                    self.place(scene, other, "lanyard.sqlite")
+                self.without_its_vault(scene)
+                self.refuses(scene)
+                self.refuses(scene, "--accept-old-store")
+                # What the message says is all that it takes.
+                for name in os.listdir(scene.state):
+                    if name.startswith("lanyard.sqlite"):
+                        os.rename(os.path.join(scene.state, name), os.path.join(self.directory(), name))
+                self.begin(scene, "--new-store")
+                scene.end()
+                scene.start()
+
+    def begin(self, scene, option):
+        """Starts once with an option; the scene's own start follows it."""
+        once = self.scene(option, start=False)
+        once.directory, once.state, once.socket = scene.directory, scene.state, scene.socket
+        once.start()
+        scene.process = once.process
+
+    def test_passphrase_vault_of_another_directory_ends_the_start(self):
+        _, scene, _ = self.alice()
+        scene.end()
+        other = self.scene("--protection", "passphrase")
+        self.client(other).call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
+        other.end()
+        self.place(scene, other, "lanyard.sqlite")
+        self.refuses(scene)
+        self.refuses(scene, "--protection", "passphrase")
+
+    def test_accepted_store_of_another_vault_signs_out_unless_it_is_known_to_be_the_newest(self):
+        for is_known in (False, True):
+            with self.subTest(is_known=is_known):
+                practice, scene, client = self.alice()
+                scene.end()
+                other = self.scene(start=False)
+                if is_known:
+                    # Of the same person, and so with the same anchors.
+                    other.directory, other.socket = scene.directory, scene.socket
+                    other.state = os.path.join(scene.directory, "other")
+                other.start()
+                with other.client(timeout=PATIENCE_SECONDS) as person:
+                    add_provider(person, practice)
+                    import_account(person, practice, "bob", alias="bob")
+                other.end()
+                if not is_known:
+                    other.forget_keyring()
+                self.place(scene, other, "lanyard.sqlite", "key")
+                self.begin(scene, "--accept-old-store")
+                state = client.call("account.get", {"account": "bob"})["state"]
+                self.assertEqual(state, "active" if is_known else "signedOut")
+                scene.end()
+                # From here on it is the directory's own store.
+                scene.start()
+                self.assertEqual(client.call("account.get", {"account": "bob"})["state"], state)
+
+    def test_moved_and_new_directories_open_without_a_word(self):
+        _, scene, client = self.alice()
+        scene.end()
+        # Under another name, or on another machine: no note names this place.
+        moved = self.scene(start=False)
+        moved.directory = scene.directory
+        moved.state = os.path.join(scene.directory, "moved")
+        os.rename(scene.state, moved.state)
+        moved.socket = scene.socket
+        moved.start()
+        self.assertEqual(client.call("account.get", {"account": "alice"})["state"], "active")
+        moved.end()
+        elsewhere = self.scene(start=False)
+        shutil.copytree(moved.state, elsewhere.state)
+        os.chmod(elsewhere.state, 0o700)
+        elsewhere.start()
+        self.assertEqual(self.client(elsewhere).call("account.get", {"account": "alice"})["state"], "active")
+        elsewhere.end()
+        # It comes back to where it was noted.
+        os.rename(moved.state, scene.state)
+        scene.start()
+        self.assertEqual(client.call("account.get", {"account": "alice"})["state"], "active")
+
+    def test_first_session_is_in_the_database_file_and_not_in_its_log_alone(self):
+        _, scene, _ = self.alice()
+        scene.kill()
+        for name in ("lanyard.sqlite-wal", "lanyard.sqlite-shm"):
+            os.remove(os.path.join(scene.state, name))
+        scene.forget_keyring()
+        shutil.rmtree(os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors"))
+        scene.start()
+        self.assertEqual(len(self.client(scene).call("account.list")["accounts"]), 1)
+
+    def test_lost_log_of_the_first_session_ends_the_start(self):
+        practice, scene, client = self.alice()
+        client.call("token.refresh", {"account": "alice"})
+        scene.kill()
+        for name in ("lanyard.sqlite-wal", "lanyard.sqlite-shm"):
+            os.remove(os.path.join(scene.state, name))
+        before = practice.asked()
+        ended = scene.run()
+        self.assertEqual(ended.returncode, VAULT_CLOSED, ended.stderr)
+        self.assertIn(b"--accept-old-store", ended.stderr)
+        self.assertEqual(practice.asked(), before)
+
+
 class CopiedStore(AgentFixture):
     """Two agents, one of them on a copy of the store that was made while the other ran."""
 

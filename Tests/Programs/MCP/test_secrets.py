@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
 import os
 import unittest
 import urllib.parse
 from typing import List
 
+from gate import Gate
 from mcp_fixture import Bridge, Event, Response
 from test_authorization import AuthorizationFixture
 
@@ -125,6 +127,23 @@ class SecrecyTests(AuthorizationFixture):
             self.assertEqual(len(server.requests()), count)
             client.call("provider.update", {"provider": provider, "pins": {}})
         self.assertEqual(bridge.tool("who"), "alice")
+
+    def test_enforcedProxy_isTakenForRequestsWithoutAToken(self) -> None:
+        """A server that needs no token gets what the client tells it, and is asked for its metadata."""
+        system = os.path.join(os.path.realpath(self.directory()), "system")
+        os.mkdir(system, 0o755)
+        door, other = Gate(), Gate()
+        self.addCleanup(door.close)
+        self.addCleanup(other.close)
+        path = os.path.join(system, "agent.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"enforced": {"proxy": door.address}}, file)
+        os.chmod(path, 0o644)
+        self._scene = self.scene("--system-directory", system)
+        bridge = self.bridge(
+            "https://far.invalid/mcp", "--proxy", other.address, NO_PROXY="*", no_proxy="*", https_proxy=other.address)
+        self.refuses(lambda: bridge.call("tools/list"))
+        self.assertEqual((set(door.asked), other.asked), ({"CONNECT far.invalid:443 HTTP/1.1"}, []))
 
     def test_variablesThatLibrariesObey_areRemoved(self) -> None:
         bridge = self.bridge(self.server(), SSLKEYLOGFILE="/planted", OPENSSL_CONF="/planted")

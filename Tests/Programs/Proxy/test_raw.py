@@ -216,7 +216,8 @@ class Smuggling(ProxyFixture):
 
 @in_quick_form(
     "test_only_plain_fields_go_on", "test_parameters_that_turn_a_request_into_another_are_refused",
-    "test_a_large_form_never_arrives_whole", "test_the_person_allows_a_field")
+    "test_a_form_is_one_for_every_reader_of_its_fields", "test_a_large_form_never_arrives_whole",
+    "test_the_person_allows_a_field")
 class Names(ProxyFixture):
     """The one rule for names in a request, at the proxy."""
 
@@ -260,6 +261,19 @@ class Names(ProxyFixture):
                 head = get(self.api.place, "Content-Type: multipart/form-data; boundary=b",
                            f"Content-Length: {len(part)}", method="POST")
                 self.assertEqual(status(self.ask(proxy, head + part)), 400)
+                self.assertEqual(status(self.ask(proxy, get(self.api.place, path=f"/a;{name}=c/d"))), 400)
+        self.assertEqual(self.api.requests, [])
+
+    def test_a_form_is_one_for_every_reader_of_its_fields(self) -> None:
+        proxy = self.proxy()
+        body = b"a=b&_method=DELETE"
+        for fields in (["Content-Type: application/json", "Connection: content-type"],
+                       ["Content-Type: application/json", "Content_Type: application/x-www-form-urlencoded"],
+                       ["Content-Type: application/x-www-form-urlencoded", "Content_Type: application/json"],
+                       ["Content.Type: application/x-www-form-urlencoded"]):
+            with self.subTest(fields):
+                head = get(self.api.place, *fields, f"Content-Length: {len(body)}", method="POST")
+                self.assertEqual(status(self.ask(proxy, head + body)), 400)
         self.assertEqual(self.api.requests, [])
 
     def test_a_large_form_never_arrives_whole(self) -> None:

@@ -2,11 +2,10 @@
 
 import json
 import os
-import socket
-import threading
 import unittest
-from typing import Any, List
+from typing import Any
 
+from gate import Gate
 from proxy_fixture import Proxy, ProxyFixture, certificates, status
 from agent_fixture import LanyardError
 from test_raw import get
@@ -14,31 +13,6 @@ from test_raw import get
 UNTRUSTED = 3004
 OTHER_PINS = ["sha256/" + "B" * 42 + "A=", "sha256/" + "C" * 42 + "A="]
 """Pins of no server."""
-
-
-class Gate:
-    """A proxy of an organisation that lets nothing through, and tells what it was asked for."""
-
-    def __init__(self, answer: bytes = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n") -> None:
-        self.asked: List[str] = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        self.answer = answer
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            with connection:
-                self.asked.append(connection.recv(4096).split(b"\r\n", 1)[0].decode())
-                connection.sendall(self.answer)
-
-    def close(self) -> None:
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
 
 class Trusting(ProxyFixture):
@@ -98,7 +72,7 @@ class Trust(Trusting):
         self.allow(self.api.origin, "https://far.invalid")
         self.caller.call("provider.update", {"provider": "practice", "proxy": gate.address})
         proxy = self.proxy()
-        self.refused(proxy, "far.invalid:443", "notSent")
+        self.refused(proxy, "far.invalid:443", "proxyRefused")
         self.assertEqual(gate.asked, ["CONNECT far.invalid:443 HTTP/1.1"])
 
 
@@ -120,7 +94,7 @@ class Enforced(Trusting):
         self.allow(self.api.origin, "https://far.invalid")
         self.caller.call("provider.update", {"provider": "practice", "proxy": own.address})
         proxy = self.proxy(NO_PROXY="*", no_proxy="far.invalid", https_proxy=own.address)
-        self.refused(proxy, "far.invalid:443", "notSent")
+        self.refused(proxy, "far.invalid:443", "proxyRefused")
         self.assertEqual((self.door.asked, own.asked), (["CONNECT far.invalid:443 HTTP/1.1"], []))
 
     def test_enforced_authorities_come_before_the_provider_s(self) -> None:

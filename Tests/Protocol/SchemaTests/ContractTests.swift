@@ -20,10 +20,10 @@ struct ContractTests {
     agent.diagnose askProviders? provider?
     agent.shutdown
     metrics.read
-    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? allowedFields? pins? pinsExpireAt? caFile? proxy? policy? preset?
+    provider.add name kind? placement? whoami? revoke? environment? issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? allowedFields? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.list
     provider.get provider
-    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? allowedFields? pins? pinsExpireAt? caFile? proxy? policy? preset?
+    provider.update provider placement? whoami? revoke? environment? issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? allowedFields? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.remove provider
     provider.test provider
     provider.discover url exact? caFile? proxy?
@@ -32,6 +32,8 @@ struct ContractTests {
     signIn.complete signIn redirectUrl!
     signIn.cancel signIn
     signIn.import provider refreshToken! alias?
+    account.add provider secret! username? alias? expiresAt?
+    account.replace account secret! expiresAt?
     account.list
     account.get account
     account.switch account
@@ -52,6 +54,7 @@ struct ContractTests {
     exec.begin account program
     token.proof account method url fingerprint? nonce?
     request.authorize account method url origins? grant? accounts? rejected? challenge? nonce? scopes? resource? prompt? timeoutSeconds?
+    request.pass origin grant? passOrigins? sentBytes? receivedBytes?
     request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?
     authorization.check account capability context? waitSeconds?
     authorization.checkMany account capabilities waitSeconds?
@@ -61,6 +64,7 @@ struct ContractTests {
     policy.set name policy
     policy.validate name? policy
     policy.list
+    policy.draft provider allow confirm? perHour?
     policy.explain account capability at? assume?
     policy.refresh
     stepUp.enroll account pin?! prompt? method?
@@ -88,7 +92,7 @@ struct ContractTests {
     event.unsubscribe subscription
     audit.list account? after? limit?
     audit.verify account? after? limit?
-    grant.create client accounts methods scopes? resources? origins? authorizationDetailTypes? capabilities? agent? expiresInSeconds?
+    grant.create client accounts methods scopes? resources? origins? passOrigins? authorizationDetailTypes? capabilities? agent? expiresInSeconds?
     grant.list
     grant.revoke grant
     """
@@ -118,10 +122,11 @@ struct ContractTests {
       "signIn flow authorizationUrl? verificationUri? verificationUriComplete? userCode? expiresAt intervalSeconds?"
     ),
     ("signIn.wait", "status account?"), ("signIn.complete", "status account?"), ("signIn.import", "account"),
+    ("account.add", "account"), ("account.replace", "account"),
     ("account.list", "accounts active?"),
     (
       "account.get",
-      "id alias? provider issuer tenant? subject displayName? email? state active createdAt lastOnlineAuthAt?"
+      "id alias? kind? provider issuer tenant? subject displayName? email? username? expiresAt? state active createdAt lastOnlineAuthAt?"
     ),
     ("metrics.read", "at startedAt version locked counters gauges histograms"),
     ("account.switch", "active previous?"), ("account.resolve", "account because"),
@@ -132,12 +137,12 @@ struct ContractTests {
     ),
     (
       "token.get",
-      "accessToken! tokenType expiresAt expiresInSeconds account issuer scopes resource? source fingerprint generation"
+      "accessToken! tokenType placement? expiresAt expiresInSeconds account issuer scopes resource? source fingerprint generation"
     ),
     ("identity.get", "idToken! expiresAt expiresInSeconds audience issuer account"),
     ("credential.aws", "accessKeyId secretAccessKey! sessionToken! expiresAt expiresInSeconds account"),
     ("exec.begin", "account"),
-    ("request.authorize", "account accessToken! tokenType proof!? fingerprint expiresAt decision?"),
+    ("request.authorize", "account accessToken! tokenType placement? proof!? fingerprint expiresAt decision?"),
     ("request.send", "status headers body? bodyBase64? attempts refreshed account"),
     (
       "authorization.check",
@@ -173,6 +178,7 @@ struct ContractTests {
     ("effect", "allow deny readOnly"),
     ("resolutionBasis", "selector rule directory issuer active"), ("revocationScope", "token family grant"),
     ("tokenReuse", "none grace strict"), ("unknownOutcomeRule", "reauthenticate replayOnce replayLast"),
+    ("accountKind", "openid secret client"), ("placementPlace", "header basic query path"),
     ("narrowing", "keeps sticks unknown"), ("refreshRuleBasis", "configured learned preset assumed"),
     ("failureClass", "transient reauthenticate locked interaction misconfigured"),
     ("remedy", "unlock connect stepUp interact reauthenticate administrator"),
@@ -184,7 +190,7 @@ struct ContractTests {
     ),
     (
       "eventType",
-      "account.added account.switched account.renamed account.signedOut account.erased session.stateChanged session.expired token.refreshed token.scopesNarrowed snapshot.changed signIn.requested stepUp.granted stepUp.expired connectivity.changed revocation.confirmed revocation.abandoned operation.statusChanged agent.locked agent.unlocked policy.changed clock.suspect event.gap"
+      "account.added account.expiring account.switched account.renamed account.signedOut account.erased session.stateChanged session.expired token.refreshed token.scopesNarrowed snapshot.changed signIn.requested stepUp.granted stepUp.expired connectivity.changed revocation.confirmed revocation.abandoned operation.statusChanged agent.locked agent.unlocked policy.changed clock.suspect event.gap"
     ),
   ])
   func enumerations_haveTheWordsOfTheTable(_ name: String, _ words: String) {
@@ -223,8 +229,8 @@ struct ContractTests {
     let bodies = RepositoryFixture.contract.methods.filter(\.carriesBody).map(\.name)
     #expect(
       bodies == [
-        "request.send", "policy.get", "policy.set", "policy.validate", "policy.list", "policy.explain",
-        "policy.refresh", "secret.put", "operation.enqueue",
+        "account.add", "account.replace", "request.send", "policy.get", "policy.set", "policy.validate", "policy.list",
+        "policy.draft", "policy.explain", "policy.refresh", "secret.put", "operation.enqueue",
       ])
   }
 }

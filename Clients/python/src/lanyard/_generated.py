@@ -12,13 +12,16 @@ from ._runtime import AsyncCaller, Caller, OpenEnum, Record
 
 __all__ = [
     "Account",
+    "AccountAddResult",
     "AccountAmbiguous",
     "AccountCounts",
     "AccountForgetResult",
+    "AccountKind",
     "AccountListResult",
     "AccountLocked",
     "AccountNotFound",
     "AccountRenameResult",
+    "AccountReplaceResult",
     "AccountResolveResult",
     "AccountRule",
     "AccountSignOutResult",
@@ -113,6 +116,9 @@ __all__ = [
     "OperationStatus",
     "OriginNotAllowed",
     "Overloaded",
+    "PassBasis",
+    "PlacementPlace",
+    "PolicyDraftResult",
     "PolicyGetResult",
     "PolicyInvalid",
     "PolicyListResult",
@@ -146,6 +152,7 @@ __all__ = [
     "Remedy",
     "RequestAuthorizeResult",
     "RequestCancelled",
+    "RequestPassResult",
     "RequestSendResult",
     "ResolutionBasis",
     "Revocation",
@@ -161,8 +168,10 @@ __all__ = [
     "RuleRemoveResult",
     "SecretGetResult",
     "SecretListResult",
+    "SecretPlacement",
     "SecretPutResult",
     "SecretRemoveResult",
+    "SecretRevocation",
     "Sensitivity",
     "ServerTrust",
     "Session",
@@ -202,6 +211,7 @@ __all__ = [
     "UnlockFailed",
     "UnsupportedProtocol",
     "UntrustedServer",
+    "Whoami",
 ]
 
 PROTOCOL = "1"
@@ -383,7 +393,8 @@ class DataLocked(LanyardError):
 
 class Offline(LanyardError):
     """The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
-    then `outcome` is `notSent`.
+    then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`,
+    `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
 
     The same call may succeed later.
 
@@ -589,6 +600,16 @@ ERRORS: Mapping[int, Type[LanyardError]] = {
 # Enumerations.
 
 
+class AccountKind(OpenEnum):
+    """What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a secret that
+    a person was given, such as an API key or a password. `client`: a machine identity.
+    """
+
+    OPENID = "openid"
+    SECRET = "secret"
+    CLIENT = "client"
+
+
 class AccountState(OpenEnum):
     """An account's state."""
 
@@ -731,6 +752,7 @@ class EventType(OpenEnum):
     """The type of an event."""
 
     ACCOUNT_ADDED = "account.added"
+    ACCOUNT_EXPIRING = "account.expiring"
     ACCOUNT_SWITCHED = "account.switched"
     ACCOUNT_RENAMED = "account.renamed"
     ACCOUNT_SIGNED_OUT = "account.signedOut"
@@ -837,6 +859,26 @@ class OperationStatus(OpenEnum):
     CANCELLED = "cancelled"
 
 
+class PassBasis(OpenEnum):
+    """Why an origin passes without a token. `named`: the origin is named, and passes whatever its address is.
+    `any`: it passes by `*`, and only a public address may be connected to. `reported`: what passed was written
+    down.
+    """
+
+    NAMED = "named"
+    ANY = "any"
+    REPORTED = "reported"
+
+
+class PlacementPlace(OpenEnum):
+    """The part of a request in which a secret stands."""
+
+    HEADER = "header"
+    BASIC = "basic"
+    QUERY = "query"
+    PATH = "path"
+
+
 class Prompt(OpenEnum):
     """How the person is asked for a secret."""
 
@@ -913,9 +955,10 @@ class ResolutionBasis(OpenEnum):
 
 class RevocationOutcome(OpenEnum):
     """The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-    reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
-    request failed, and is not sent again since the token has expired by the lifetime that the provider told.
-    `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token.
+    reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it
+    refuses the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again
+    since the token has expired by the lifetime that the provider told. `unsupported`: the provider can't revoke
+    tokens. `notNeeded`: there was no token.
     """
 
     CONFIRMED = "confirmed"
@@ -1082,13 +1125,16 @@ class Account(Record):
         account: The same as `id`, as in every result about one account.
         provider: A provider's name.
         issuer: A URL.
-        subject: After a hard sign-out, `erased:` and a keyed digest: alias, name, e-mail and tenant are absent
-            then.
+        subject: Of a secret whose provider names no person, `secret:` and a keyed digest. After a hard sign-out,
+            `erased:` and a keyed digest: alias, name, e-mail and tenant are absent then.
         state: An account's state. One of `active`, `offlineStale`, `interactionRequired`,
             `reauthenticationRequired`, `locked`, `signedOut`.
         created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
             account's provider as far as it is known, in objects of an account, else the machine's.
         alias: An account's alias. A name that the person chose. It does not start like an id.
+        kind: What the account holds. One of `openid`, `secret`, `client`.
+        username: What goes with the secret.
+        expires_at: When the secret ends, as it was told; absent if nothing was told.
         last_online_auth_at: When the provider last confirmed the person.
         data_protection: What protects the data of the account while it is signed out. Absent once the data was
             erased. One of `vault`, `pin`.
@@ -1105,12 +1151,27 @@ class Account(Record):
     active: bool
     created_at: datetime
     alias: Optional[str] = None
+    kind: Optional[Union[AccountKind, str]] = None
     tenant: Optional[str] = None
     display_name: Optional[str] = None
     email: Optional[str] = None
+    username: Optional[str] = None
+    expires_at: Optional[datetime] = None
     last_online_auth_at: Optional[datetime] = None
     data_protection: Optional[Union[DataProtection, str]] = None
     token_binding: Optional[Union[TokenBinding, str]] = None
+
+
+@dataclass(frozen=True)
+class AccountAddResult(Record):
+    """The result of `account.add`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
+
+    account: str
 
 
 @dataclass(frozen=True)
@@ -1165,6 +1226,18 @@ class AccountRenameResult(Record):
 
 
 @dataclass(frozen=True)
+class AccountReplaceResult(Record):
+    """The result of `account.replace`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
+
+    account: str
+
+
+@dataclass(frozen=True)
 class AccountResolveResult(Record):
     """The result of `account.resolve`.
 
@@ -1213,10 +1286,11 @@ class AccountSignOutResult(Record):
             for. One of `soft`, `hard`, `offline`.
         data: What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         revocation: The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the
-            provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day.
-            `abandoned`: the request failed, and is not sent again since the token has expired by the lifetime that the
-            provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of
-            `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
+            provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a
+            secret, it refuses the secret itself, and is not asked again. `abandoned`: the request failed, and is not
+            sent again since the token has expired by the lifetime that the provider told. `unsupported`: the provider
+            can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `abandoned`,
+            `unsupported`, `notNeeded`.
         demanded_by: The configuration file that demands that every sign-out erases; absent if none does.
         next_attempt_at: With `queued` or `refused`: when the agent sends the revocation again by itself. A change
             of the network or `revocation.retry` may come before.
@@ -1445,6 +1519,9 @@ class AgentStatusResult(Record):
         administrator: What the administrator's files set; absent if they set nothing.
         policy_source: The source of an organisation's policies. Absent without a policy source, and for a limited
             caller.
+        trust: What the agent applies to requests to servers of no provider: of the configuration and what the
+            administrator enforces. A program applies it to its requests without an account's token. Absent: nothing is
+            configured.
     """
 
     locked: bool
@@ -1465,6 +1542,7 @@ class AgentStatusResult(Record):
     audit: Optional[AuditSettings] = None
     administrator: Optional[AdministratorState] = None
     policy_source: Optional[PolicySource] = None
+    trust: Optional[ServerTrust] = None
 
 
 @dataclass(frozen=True)
@@ -1771,11 +1849,12 @@ class EventNotification(Record):
             a rule.
         epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
             rule.
-        type: The type of an event. One of `account.added`, `account.switched`, `account.renamed`,
-            `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
-            `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
-            `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`,
-            `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
+        type: The type of an event. One of `account.added`, `account.expiring`, `account.switched`,
+            `account.renamed`, `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`,
+            `token.refreshed`, `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`,
+            `stepUp.expired`, `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`,
+            `operation.statusChanged`, `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`,
+            `event.gap`.
         at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
             provider as far as it is known, in objects of an account, else the machine's.
         data: Its schema depends on `type`.
@@ -1940,6 +2019,7 @@ class Grant(Record):
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
     origins: Optional[List[str]] = None
+    pass_origins: Optional[List[str]] = None
     authorization_detail_types: Optional[List[str]] = None
     capabilities: Optional[List[str]] = None
     agent: Optional[bool] = None
@@ -1970,6 +2050,7 @@ class GrantCreateResult(Record):
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
     origins: Optional[List[str]] = None
+    pass_origins: Optional[List[str]] = None
     authorization_detail_types: Optional[List[str]] = None
     capabilities: Optional[List[str]] = None
     agent: Optional[bool] = None
@@ -2251,6 +2332,17 @@ class OperationResponse(Record):
 
 
 @dataclass(frozen=True)
+class PolicyDraftResult(Record):
+    """The result of `policy.draft`.
+
+    Attributes:
+        policy: A document of `policy.schema.json`.
+    """
+
+    policy: Dict[str, Any]
+
+
+@dataclass(frozen=True)
 class PolicyGetResult(Record):
     """The result of `policy.get`.
 
@@ -2388,8 +2480,17 @@ class Provider(Record):
 
     Attributes:
         name: A provider's name.
-        issuer: A URL.
+        issuer: Of `kind` `secret`: the first of its origins when it was added.
+        client_id: Empty for a provider of another `kind` than `openid`.
         client_secret_set: True if the provider has a client secret, which no method returns.
+        kind: What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a
+            secret that a person was given, such as an API key or a password. `client`: a machine identity. One of
+            `openid`, `secret`, `client`.
+        placement: Where a secret stands in a request. `header`: in the field `name`, as `format` says. `basic`:
+            the password of HTTP Basic. `query`: the parameter `name`. `path`: `format` before the path.
+        whoami: The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret,
+            401 and 403 refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+        revoke: The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
         client_registered: True if the agent registered the client (RFC 7591).
         client_key_set: True if the provider has a client key, which no method returns.
         token_endpoint_auth_method: A client authentication method. Used at every endpoint that authenticates the
@@ -2438,6 +2539,11 @@ class Provider(Record):
     issuer: str
     client_id: str
     client_secret_set: bool
+    kind: Optional[Union[AccountKind, str]] = None
+    placement: Optional[SecretPlacement] = None
+    whoami: Optional[Whoami] = None
+    revoke: Optional[SecretRevocation] = None
+    environment: Optional[List[str]] = None
     client_registered: Optional[bool] = None
     client_key_set: Optional[bool] = None
     token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None
@@ -2617,10 +2723,11 @@ class RequestAuthorizeResult(Record):
     Attributes:
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        token_type: `Bearer`, or `DPoP` with a `proof`.
+        token_type: `Bearer`, `DPoP` with a `proof`, or `secret` at its `placement`.
         fingerprint: Identifies this token in `rejected` and in `token.reject`.
         expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
             account's provider as far as it is known, in objects of an account, else the machine's.
+        placement: Where a secret stands in the request; absent for a token.
         proof: For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1),
             for this method and URL alone.
         other_tokens: For a caller without a grant of its own: further tokens that servers still take, of the
@@ -2634,9 +2741,23 @@ class RequestAuthorizeResult(Record):
     token_type: str
     fingerprint: str
     expires_at: datetime
+    placement: Optional[SecretPlacement] = None
     proof: Optional[str] = field(default=None, repr=False)
     other_tokens: Optional[str] = field(default=None, repr=False)
     decision: Optional[Decision] = None
+
+
+@dataclass(frozen=True)
+class RequestPassResult(Record):
+    """The result of `request.pass_`.
+
+    Attributes:
+        basis: Why an origin passes without a token. `named`: the origin is named, and passes whatever its address
+            is. `any`: it passes by `*`, and only a public address may be connected to. `reported`: what passed was
+            written down. One of `named`, `any`, `reported`.
+    """
+
+    basis: Union[PassBasis, str]
 
 
 @dataclass(frozen=True)
@@ -2791,6 +2912,25 @@ class SecretListResult(Record):
 
 
 @dataclass(frozen=True)
+class SecretPlacement(Record):
+    """Where a secret stands in a request. `header`: in the field `name`, as `format` says. `basic`: the password of
+    HTTP Basic. `query`: the parameter `name`. `path`: `format` before the path.
+
+    Attributes:
+        in_: The part of a request in which a secret stands. One of `header`, `basic`, `query`, `path`.
+        name: Of a header field, `Authorization` if absent: none of the connection or of the framing, not `Host`
+            and not `Cookie`. Or of a parameter of the query.
+        format: With `{secret}` once. Absent for `header`: `Bearer {secret}`.
+        username: For `basic`. The account's own `username` comes first.
+    """
+
+    in_: Union[PlacementPlace, str]
+    name: Optional[str] = None
+    format: Optional[str] = None
+    username: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class SecretPutResult(Record):
     """The result of `secret.put`.
 
@@ -2816,6 +2956,21 @@ class SecretRemoveResult(Record):
 
     account: str
     name: str
+
+
+@dataclass(frozen=True)
+class SecretRevocation(Record):
+    """The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
+
+    Attributes:
+        method: An HTTP method.
+        url: At one of the provider's `allowed_origins`.
+        body: JSON or a form. With `{secret}` once in it the secret stands there; else at its usual place.
+    """
+
+    method: str
+    url: str
+    body: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -3069,9 +3224,8 @@ class Token(Record):
 
     Attributes:
         token_type: `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request
-            with it needs a proof of `token.proof`.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
-            account's provider as far as it is known, in objects of an account, else the machine's.
+            with it needs a proof of `token.proof`. `secret` for a secret, which stands at `placement`.
+        expires_at: Of a secret whose end nobody told: a year ahead.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         issuer: A URL.
@@ -3080,6 +3234,7 @@ class Token(Record):
             One of `cache`, `refreshed`, `staleOk`.
         fingerprint: Identifies this token in `token.reject`.
         generation: A generation. Increases with each refresh token that is stored for the account.
+        placement: Where a secret stands in a request; absent for a token.
         resource: The requested resource, if the provider's answer or the token itself shows that the token is for
             it.
     """
@@ -3094,6 +3249,7 @@ class Token(Record):
     source: Union[TokenSource, str]
     fingerprint: str
     generation: int
+    placement: Optional[SecretPlacement] = None
     resource: Optional[str] = None
 
 
@@ -3148,6 +3304,24 @@ class TokenProofResult(Record):
     proof: str = field(repr=False)
     thumbprint: str
     account: str
+
+
+@dataclass(frozen=True)
+class Whoami(Record):
+    """The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and 403
+    refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+
+    Attributes:
+        url: At one of the provider's `allowed_origins`.
+        subject: Who the person is: a text or a whole number.
+        roles: A list of texts.
+    """
+
+    url: str
+    subject: str
+    name: Optional[str] = None
+    email: Optional[str] = None
+    roles: Optional[str] = None
 
 
 # Methods.
@@ -3252,7 +3426,7 @@ class AgentMethods:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
                 `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `hard_sign_out_demanded_by`,
-                `audit`, `administrator`, `policy_source`.
+                `audit`, `administrator`, `policy_source`, `trust`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -3644,7 +3818,7 @@ class AsyncAgentMethods:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
                 `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `hard_sign_out_demanded_by`,
-                `audit`, `administrator`, `policy_source`.
+                `audit`, `administrator`, `policy_source`, `trust`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -4055,6 +4229,11 @@ class ProviderMethods:
         self,
         *,
         name: str,
+        kind: Optional[Union[AccountKind, str]] = None,
+        placement: Optional[Union[SecretPlacement, Mapping[str, Any]]] = None,
+        whoami: Optional[Union[Whoami, Mapping[str, Any]]] = None,
+        revoke: Optional[Union[SecretRevocation, Mapping[str, Any]]] = None,
+        environment: Optional[Sequence[str]] = None,
         issuer: Optional[str] = None,
         client_id: Optional[str] = None,
         client_secret: Optional[str] = None,
@@ -4089,9 +4268,18 @@ class ProviderMethods:
 
         An existing name is refused with `InvalidParams` at `/name`; use `provider.update` instead. The agent fetches
         the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `NotFound` otherwise.
+        Of the `kind` `secret` only these members count, and any other is `InvalidParams`: `name`, `allowed_origins`
+        (one at least, unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`,
+        `pins_expire_at`, `ca_file`, `proxy`, `preset`, and `tenant` with a `value`.
 
         Args:
             name: A provider's name.
+            kind: What the accounts of a provider hold. Absent: the kind of the preset, or `openid`. One of
+                `openid`, `secret`, `client`.
+            placement: Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+            whoami: Of `kind` `secret`. Absent: only `account.add` confirms a secret.
+            revoke: Of `kind` `secret`. Absent: a sign-out can't end the secret.
+            environment: Of `kind` `secret`: the variables from which programs read it.
             issuer: A URL.
             client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
                 person configured; else the Client ID Metadata Document of the agent's configuration
@@ -4142,7 +4330,8 @@ class ProviderMethods:
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none.
             policy: A policy's name.
-            preset: A known provider, whose settings apply to members that are not given.
+            preset: A known provider, whose settings apply to members that are not given. Of the kind `secret`, its
+                `whoami` and `revoke` only where they are at `allowed_origins`.
 
         Returns:
             ProviderAddResult: with `provider`.
@@ -4154,7 +4343,9 @@ class ProviderMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4165,6 +4356,11 @@ class ProviderMethods:
             "provider.add",
             {
                 "name": name,
+                "kind": kind,
+                "placement": placement,
+                "whoami": whoami,
+                "revoke": revoke,
+                "environment": environment,
                 "issuer": issuer,
                 "clientId": client_id,
                 "clientSecret": client_secret,
@@ -4251,6 +4447,10 @@ class ProviderMethods:
         self,
         *,
         provider: str,
+        placement: Optional[Union[SecretPlacement, Mapping[str, Any]]] = None,
+        whoami: Optional[Union[Whoami, Mapping[str, Any]]] = None,
+        revoke: Optional[Union[SecretRevocation, Mapping[str, Any]]] = None,
+        environment: Optional[Sequence[str]] = None,
         issuer: Optional[str] = None,
         client_id: Optional[str] = None,
         client_secret: Optional[str] = None,
@@ -4289,6 +4489,10 @@ class ProviderMethods:
 
         Args:
             provider: A provider's name.
+            placement: Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+            whoami: Of `kind` `secret`. Absent: only `account.add` confirms a secret.
+            revoke: Of `kind` `secret`. Absent: a sign-out can't end the secret.
+            environment: Of `kind` `secret`: the variables from which programs read it.
             issuer: A URL.
             client_id: The client's id at the provider.
             client_secret: A client's secret.
@@ -4354,7 +4558,9 @@ class ProviderMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4365,6 +4571,10 @@ class ProviderMethods:
             "provider.update",
             {
                 "provider": provider,
+                "placement": placement,
+                "whoami": whoami,
+                "revoke": revoke,
+                "environment": environment,
                 "issuer": issuer,
                 "clientId": client_id,
                 "clientSecret": client_secret,
@@ -4493,7 +4703,9 @@ class ProviderMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -4521,6 +4733,11 @@ class AsyncProviderMethods:
         self,
         *,
         name: str,
+        kind: Optional[Union[AccountKind, str]] = None,
+        placement: Optional[Union[SecretPlacement, Mapping[str, Any]]] = None,
+        whoami: Optional[Union[Whoami, Mapping[str, Any]]] = None,
+        revoke: Optional[Union[SecretRevocation, Mapping[str, Any]]] = None,
+        environment: Optional[Sequence[str]] = None,
         issuer: Optional[str] = None,
         client_id: Optional[str] = None,
         client_secret: Optional[str] = None,
@@ -4555,9 +4772,18 @@ class AsyncProviderMethods:
 
         An existing name is refused with `InvalidParams` at `/name`; use `provider.update` instead. The agent fetches
         the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `NotFound` otherwise.
+        Of the `kind` `secret` only these members count, and any other is `InvalidParams`: `name`, `allowed_origins`
+        (one at least, unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`,
+        `pins_expire_at`, `ca_file`, `proxy`, `preset`, and `tenant` with a `value`.
 
         Args:
             name: A provider's name.
+            kind: What the accounts of a provider hold. Absent: the kind of the preset, or `openid`. One of
+                `openid`, `secret`, `client`.
+            placement: Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+            whoami: Of `kind` `secret`. Absent: only `account.add` confirms a secret.
+            revoke: Of `kind` `secret`. Absent: a sign-out can't end the secret.
+            environment: Of `kind` `secret`: the variables from which programs read it.
             issuer: A URL.
             client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
                 person configured; else the Client ID Metadata Document of the agent's configuration
@@ -4608,7 +4834,8 @@ class AsyncProviderMethods:
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none.
             policy: A policy's name.
-            preset: A known provider, whose settings apply to members that are not given.
+            preset: A known provider, whose settings apply to members that are not given. Of the kind `secret`, its
+                `whoami` and `revoke` only where they are at `allowed_origins`.
 
         Returns:
             ProviderAddResult: with `provider`.
@@ -4620,7 +4847,9 @@ class AsyncProviderMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4631,6 +4860,11 @@ class AsyncProviderMethods:
             "provider.add",
             {
                 "name": name,
+                "kind": kind,
+                "placement": placement,
+                "whoami": whoami,
+                "revoke": revoke,
+                "environment": environment,
                 "issuer": issuer,
                 "clientId": client_id,
                 "clientSecret": client_secret,
@@ -4717,6 +4951,10 @@ class AsyncProviderMethods:
         self,
         *,
         provider: str,
+        placement: Optional[Union[SecretPlacement, Mapping[str, Any]]] = None,
+        whoami: Optional[Union[Whoami, Mapping[str, Any]]] = None,
+        revoke: Optional[Union[SecretRevocation, Mapping[str, Any]]] = None,
+        environment: Optional[Sequence[str]] = None,
         issuer: Optional[str] = None,
         client_id: Optional[str] = None,
         client_secret: Optional[str] = None,
@@ -4755,6 +4993,10 @@ class AsyncProviderMethods:
 
         Args:
             provider: A provider's name.
+            placement: Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+            whoami: Of `kind` `secret`. Absent: only `account.add` confirms a secret.
+            revoke: Of `kind` `secret`. Absent: a sign-out can't end the secret.
+            environment: Of `kind` `secret`: the variables from which programs read it.
             issuer: A URL.
             client_id: The client's id at the provider.
             client_secret: A client's secret.
@@ -4820,7 +5062,9 @@ class AsyncProviderMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4831,6 +5075,10 @@ class AsyncProviderMethods:
             "provider.update",
             {
                 "provider": provider,
+                "placement": placement,
+                "whoami": whoami,
+                "revoke": revoke,
+                "environment": environment,
                 "issuer": issuer,
                 "clientId": client_id,
                 "clientSecret": client_secret,
@@ -4959,7 +5207,9 @@ class AsyncProviderMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -5046,7 +5296,9 @@ class SignInMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5105,7 +5357,9 @@ class SignInMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5158,7 +5412,9 @@ class SignInMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5234,7 +5490,9 @@ class SignInMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5321,7 +5579,9 @@ class AsyncSignInMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5380,7 +5640,9 @@ class AsyncSignInMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5433,7 +5695,9 @@ class AsyncSignInMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5509,7 +5773,9 @@ class AsyncSignInMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5532,6 +5798,112 @@ class AccountMethods:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
+
+    def add(
+        self,
+        *,
+        provider: str,
+        secret: str,
+        username: Optional[str] = None,
+        alias: Optional[str] = None,
+        expires_at: Optional[Union[datetime, str]] = None,
+    ) -> AccountAddResult:
+        """Adds a secret that a person was given as an account.
+
+        The provider is asked first where it has `whoami`: a secret that it refuses is `SignInFailed` with the reason
+        `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret
+        is replaced.
+
+        Args:
+            provider: A provider's name.
+            secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+            username: What goes with the secret, such as the name of a login. It comes before the placement's.
+            alias: An account's alias. A name that the person chose. It does not start like an id.
+            expires_at: When the secret ends. `account.expiring` is sent 7 days, 1 day and 1 hour before.
+
+        Returns:
+            AccountAddResult: with `account`.
+
+        Raises:
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "account.add",
+            {
+                "provider": provider,
+                "secret": secret,
+                "username": username,
+                "alias": alias,
+                "expiresAt": expires_at,
+            },
+            AccountAddResult,
+        )
+
+    def replace(
+        self,
+        *,
+        account: str,
+        secret: str,
+        expires_at: Optional[Union[datetime, str]] = None,
+    ) -> AccountReplaceResult:
+        """Replaces the secret of an account.
+
+        A secret of another subject is `SignInFailed` with the reason `identityMismatch`, and the account keeps its
+        own. The one that was replaced is revoked where the provider has `revoke`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+            expires_at: When the new secret ends.
+
+        Returns:
+            AccountReplaceResult: with `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            SignedOut: The account is signed out.
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "account.replace",
+            {
+                "account": account,
+                "secret": secret,
+                "expiresAt": expires_at,
+            },
+            AccountReplaceResult,
+        )
 
     def list(
         self,
@@ -5775,6 +6147,112 @@ class AsyncAccountMethods:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
+
+    async def add(
+        self,
+        *,
+        provider: str,
+        secret: str,
+        username: Optional[str] = None,
+        alias: Optional[str] = None,
+        expires_at: Optional[Union[datetime, str]] = None,
+    ) -> AccountAddResult:
+        """Adds a secret that a person was given as an account.
+
+        The provider is asked first where it has `whoami`: a secret that it refuses is `SignInFailed` with the reason
+        `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret
+        is replaced.
+
+        Args:
+            provider: A provider's name.
+            secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+            username: What goes with the secret, such as the name of a login. It comes before the placement's.
+            alias: An account's alias. A name that the person chose. It does not start like an id.
+            expires_at: When the secret ends. `account.expiring` is sent 7 days, 1 day and 1 hour before.
+
+        Returns:
+            AccountAddResult: with `account`.
+
+        Raises:
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "account.add",
+            {
+                "provider": provider,
+                "secret": secret,
+                "username": username,
+                "alias": alias,
+                "expiresAt": expires_at,
+            },
+            AccountAddResult,
+        )
+
+    async def replace(
+        self,
+        *,
+        account: str,
+        secret: str,
+        expires_at: Optional[Union[datetime, str]] = None,
+    ) -> AccountReplaceResult:
+        """Replaces the secret of an account.
+
+        A secret of another subject is `SignInFailed` with the reason `identityMismatch`, and the account keeps its
+        own. The one that was replaced is revoked where the provider has `revoke`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+            expires_at: When the new secret ends.
+
+        Returns:
+            AccountReplaceResult: with `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            SignedOut: The account is signed out.
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "account.replace",
+            {
+                "account": account,
+                "secret": secret,
+                "expiresAt": expires_at,
+            },
+            AccountReplaceResult,
+        )
 
     async def list(
         self,
@@ -6318,7 +6796,9 @@ class TokenMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6382,7 +6862,9 @@ class TokenMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6438,7 +6920,9 @@ class TokenMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6500,7 +6984,9 @@ class TokenMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6562,7 +7048,9 @@ class TokenMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6631,7 +7119,9 @@ class AsyncTokenMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6695,7 +7185,9 @@ class AsyncTokenMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6751,7 +7243,9 @@ class AsyncTokenMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6813,7 +7307,9 @@ class AsyncTokenMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6875,7 +7371,9 @@ class AsyncTokenMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6938,7 +7436,9 @@ class IdentityMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6999,7 +7499,9 @@ class AsyncIdentityMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7066,7 +7568,9 @@ class CredentialMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7136,7 +7640,9 @@ class AsyncCredentialMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7281,7 +7787,7 @@ class RequestMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             method: An HTTP method.
-            url: The URL of the request. Its query is ignored.
+            url: The URL of the request. Its query decides nothing: a person who is asked sees it.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.
             grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
@@ -7304,8 +7810,8 @@ class RequestMethods:
                 the work takes.
 
         Returns:
-            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `other_tokens`,
-                `fingerprint`, `expires_at`, `decision`.
+            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `placement`, `proof`,
+                `other_tokens`, `fingerprint`, `expires_at`, `decision`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -7317,7 +7823,9 @@ class RequestMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7352,6 +7860,54 @@ class RequestMethods:
                 "timeoutSeconds": timeout_seconds,
             },
             RequestAuthorizeResult,
+        )
+
+    def pass_(
+        self,
+        *,
+        origin: str,
+        grant: Optional[str] = None,
+        pass_origins: Optional[Sequence[str]] = None,
+        sent_bytes: Optional[int] = None,
+        received_bytes: Optional[int] = None,
+    ) -> RequestPassResult:
+        """Decides whether a proxy lets a program through to an origin without a token, and writes down what passed.
+
+        For a proxy beside the agent, before it opens the connection: with `grant` the `pass_origins` of that grant
+        decide, without it those that the person gave the proxy. An origin of an account's `allowed_origins` never
+        passes by `*` (6001), and neither does an address that is not public; what the origin's name leads to the proxy
+        has to check itself (`basis`). A refusal is in the audit log. With `sent_bytes` and `received_bytes`, after the
+        connection, nothing is decided: the audit log gets the entry `request.pass_`.
+
+        Args:
+            origin: `https` for a tunnel, `http` for a plain request.
+            grant: The grant that the proxy serves, by its id or the name of its client.
+            pass_origins: What the person lets pass at this proxy; with a grant it narrows what that lets pass.
+                Absent: what the grant lets pass, and without a grant nothing.
+            sent_bytes: How many bytes went from the program to the server.
+            received_bytes: How many bytes went from the server to the program.
+
+        Returns:
+            RequestPassResult: with `basis`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "request.pass",
+            {
+                "origin": origin,
+                "grant": grant,
+                "passOrigins": pass_origins,
+                "sentBytes": sent_bytes,
+                "receivedBytes": received_bytes,
+            },
+            RequestPassResult,
         )
 
     def send(
@@ -7400,7 +7956,9 @@ class RequestMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7471,7 +8029,7 @@ class AsyncRequestMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             method: An HTTP method.
-            url: The URL of the request. Its query is ignored.
+            url: The URL of the request. Its query decides nothing: a person who is asked sees it.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.
             grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
@@ -7494,8 +8052,8 @@ class AsyncRequestMethods:
                 the work takes.
 
         Returns:
-            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `other_tokens`,
-                `fingerprint`, `expires_at`, `decision`.
+            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `placement`, `proof`,
+                `other_tokens`, `fingerprint`, `expires_at`, `decision`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -7507,7 +8065,9 @@ class AsyncRequestMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7542,6 +8102,54 @@ class AsyncRequestMethods:
                 "timeoutSeconds": timeout_seconds,
             },
             RequestAuthorizeResult,
+        )
+
+    async def pass_(
+        self,
+        *,
+        origin: str,
+        grant: Optional[str] = None,
+        pass_origins: Optional[Sequence[str]] = None,
+        sent_bytes: Optional[int] = None,
+        received_bytes: Optional[int] = None,
+    ) -> RequestPassResult:
+        """Decides whether a proxy lets a program through to an origin without a token, and writes down what passed.
+
+        For a proxy beside the agent, before it opens the connection: with `grant` the `pass_origins` of that grant
+        decide, without it those that the person gave the proxy. An origin of an account's `allowed_origins` never
+        passes by `*` (6001), and neither does an address that is not public; what the origin's name leads to the proxy
+        has to check itself (`basis`). A refusal is in the audit log. With `sent_bytes` and `received_bytes`, after the
+        connection, nothing is decided: the audit log gets the entry `request.pass_`.
+
+        Args:
+            origin: `https` for a tunnel, `http` for a plain request.
+            grant: The grant that the proxy serves, by its id or the name of its client.
+            pass_origins: What the person lets pass at this proxy; with a grant it narrows what that lets pass.
+                Absent: what the grant lets pass, and without a grant nothing.
+            sent_bytes: How many bytes went from the program to the server.
+            received_bytes: How many bytes went from the server to the program.
+
+        Returns:
+            RequestPassResult: with `basis`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "request.pass",
+            {
+                "origin": origin,
+                "grant": grant,
+                "passOrigins": pass_origins,
+                "sentBytes": sent_bytes,
+                "receivedBytes": received_bytes,
+            },
+            RequestPassResult,
         )
 
     async def send(
@@ -7590,7 +8198,9 @@ class AsyncRequestMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7867,7 +8477,9 @@ class SnapshotMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7952,7 +8564,9 @@ class AsyncSnapshotMethods:
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
-                can't be reached: then `outcome` is `notSent`.
+                can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+                `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
+                it.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -8094,6 +8708,45 @@ class PolicyMethods:
             "policy.list",
             {},
             PolicyListResult,
+        )
+
+    def draft(
+        self,
+        *,
+        provider: str,
+        allow: Sequence[str],
+        confirm: Optional[Sequence[str]] = None,
+        per_hour: Optional[int] = None,
+    ) -> PolicyDraftResult:
+        """Drafts a policy of a service's operations, by their names or kinds.
+
+        The operations are those of the provider's preset. Each becomes a capability that names its requests, for
+        `policy.set`. Nothing is stored.
+
+        Args:
+            provider: A provider with a preset, or the name of a preset.
+            allow: What programs may do: operations by name, or all of a kind by `read`, `write` or `delete`.
+            confirm: What programs may do after the person confirmed it, as in `allow`. It wins over `allow`.
+            per_hour: How many uses each of the capabilities has in any 60 minutes.
+
+        Returns:
+            PolicyDraftResult: with `policy`.
+
+        Raises:
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "policy.draft",
+            {
+                "provider": provider,
+                "allow": allow,
+                "confirm": confirm,
+                "perHour": per_hour,
+            },
+            PolicyDraftResult,
         )
 
     def explain(
@@ -8280,6 +8933,45 @@ class AsyncPolicyMethods:
             "policy.list",
             {},
             PolicyListResult,
+        )
+
+    async def draft(
+        self,
+        *,
+        provider: str,
+        allow: Sequence[str],
+        confirm: Optional[Sequence[str]] = None,
+        per_hour: Optional[int] = None,
+    ) -> PolicyDraftResult:
+        """Drafts a policy of a service's operations, by their names or kinds.
+
+        The operations are those of the provider's preset. Each becomes a capability that names its requests, for
+        `policy.set`. Nothing is stored.
+
+        Args:
+            provider: A provider with a preset, or the name of a preset.
+            allow: What programs may do: operations by name, or all of a kind by `read`, `write` or `delete`.
+            confirm: What programs may do after the person confirmed it, as in `allow`. It wins over `allow`.
+            per_hour: How many uses each of the capabilities has in any 60 minutes.
+
+        Returns:
+            PolicyDraftResult: with `policy`.
+
+        Raises:
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "policy.draft",
+            {
+                "provider": provider,
+                "allow": allow,
+                "confirm": confirm,
+                "perHour": per_hour,
+            },
+            PolicyDraftResult,
         )
 
     async def explain(
@@ -8872,6 +9564,7 @@ class SecretMethods:
         Raises:
             AccountNotFound: No account matches.
             AccountAmbiguous: Several accounts match.
+            AccountLocked: The provider has disabled the person's account.
             DataLocked: The account's data stays encrypted until the same person signs in again.
             SignedOut: The account is signed out.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -9025,6 +9718,7 @@ class AsyncSecretMethods:
         Raises:
             AccountNotFound: No account matches.
             AccountAmbiguous: Several accounts match.
+            AccountLocked: The provider has disabled the person's account.
             DataLocked: The account's data stays encrypted until the same person signs in again.
             SignedOut: The account is signed out.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -10336,6 +11030,7 @@ class GrantMethods:
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
         origins: Optional[Sequence[str]] = None,
+        pass_origins: Optional[Sequence[str]] = None,
         authorization_detail_types: Optional[Sequence[str]] = None,
         capabilities: Optional[Sequence[str]] = None,
         agent: Optional[bool] = None,
@@ -10355,6 +11050,8 @@ class GrantMethods:
                 without one. A request that names none gets the single one.
             origins: The origins that `request.send` and operations may send requests to; absent: all
                 `allowed_origins` of the provider. They add nothing to these.
+            pass_origins: The origins to which a proxy under this grant lets a program through without a token;
+                absent: none. A grant that is made under another one passes no more than that.
             authorization_detail_types: The types of authorization details (RFC 9396) that its tokens may carry;
                 absent: none where the grant names scopes or resources, else all. A token that carries another type is
                 not given: error 3003, reason `wouldNarrow`.
@@ -10366,7 +11063,8 @@ class GrantMethods:
 
         Returns:
             GrantCreateResult: with `grant`, `secret`, `client`, `accounts`, `methods`, `scopes`, `resources`,
-                `origins`, `authorization_detail_types`, `capabilities`, `agent`, `created_at`, `expires_at`.
+                `origins`, `pass_origins`, `authorization_detail_types`, `capabilities`, `agent`, `created_at`,
+                `expires_at`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -10385,6 +11083,7 @@ class GrantMethods:
                 "scopes": scopes,
                 "resources": resources,
                 "origins": origins,
+                "passOrigins": pass_origins,
                 "authorizationDetailTypes": authorization_detail_types,
                 "capabilities": capabilities,
                 "agent": agent,
@@ -10461,6 +11160,7 @@ class AsyncGrantMethods:
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
         origins: Optional[Sequence[str]] = None,
+        pass_origins: Optional[Sequence[str]] = None,
         authorization_detail_types: Optional[Sequence[str]] = None,
         capabilities: Optional[Sequence[str]] = None,
         agent: Optional[bool] = None,
@@ -10480,6 +11180,8 @@ class AsyncGrantMethods:
                 without one. A request that names none gets the single one.
             origins: The origins that `request.send` and operations may send requests to; absent: all
                 `allowed_origins` of the provider. They add nothing to these.
+            pass_origins: The origins to which a proxy under this grant lets a program through without a token;
+                absent: none. A grant that is made under another one passes no more than that.
             authorization_detail_types: The types of authorization details (RFC 9396) that its tokens may carry;
                 absent: none where the grant names scopes or resources, else all. A token that carries another type is
                 not given: error 3003, reason `wouldNarrow`.
@@ -10491,7 +11193,8 @@ class AsyncGrantMethods:
 
         Returns:
             GrantCreateResult: with `grant`, `secret`, `client`, `accounts`, `methods`, `scopes`, `resources`,
-                `origins`, `authorization_detail_types`, `capabilities`, `agent`, `created_at`, `expires_at`.
+                `origins`, `pass_origins`, `authorization_detail_types`, `capabilities`, `agent`, `created_at`,
+                `expires_at`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -10510,6 +11213,7 @@ class AsyncGrantMethods:
                 "scopes": scopes,
                 "resources": resources,
                 "origins": origins,
+                "passOrigins": pass_origins,
                 "authorizationDetailTypes": authorization_detail_types,
                 "capabilities": capabilities,
                 "agent": agent,

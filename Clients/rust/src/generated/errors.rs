@@ -49,7 +49,8 @@ errors! {
     /// The account's data stays encrypted until the same person signs in again.
     DataLocked(2008, "dataLocked") [account, remedies];
     /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
-    /// then `outcome` is `notSent`.
+    /// then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`, `proxyUntrusted`
+    /// or `proxyUnreachable` the proxy is the cause, and the message names it.
     Offline(3001, "offline") retryable [account, retryAfterMs, reason, remedies, outcome];
     /// The provider is temporarily unavailable.
     ProviderUnavailable(3002, "providerUnavailable") retryable [

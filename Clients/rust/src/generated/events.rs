@@ -17,6 +17,14 @@ events! {
         alias: String,
     }
 
+    /// The account's secret ends soon: 7 days, 1 day or 1 hour before, once each.
+    "account.expiring" AccountExpiring(AccountExpiringData) {
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
+        expires_at = "expiresAt": Timestamp,
+        expires_in_seconds = "expiresInSeconds": u64,
+    }
+
     /// Another account became the active one.
     "account.switched" AccountSwitched(AccountSwitchedData) {} optional {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -43,10 +51,11 @@ events! {
         /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         data: DataDisposition,
         /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-        /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
-        /// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
-        /// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`,
-        /// `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
+        /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it
+        /// refuses the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again
+        /// since the token has expired by the lifetime that the provider told. `unsupported`: the provider can't
+        /// revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `abandoned`,
+        /// `unsupported`, `notNeeded`.
         revocation: RevocationOutcome,
     }
 

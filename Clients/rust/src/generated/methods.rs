@@ -95,7 +95,10 @@ methods! {
         ///
         /// An existing name is refused with `ErrorCode::InvalidParams` at `/name`; use `provider().update` instead.
         /// The agent fetches the provider's metadata at once, unless the endpoints are given. A `policy` must exist:
-        /// `ErrorCode::NotFound` otherwise.
+        /// `ErrorCode::NotFound` otherwise. Of the `kind` `secret` only these members count, and any other is
+        /// `ErrorCode::InvalidParams`: `name`, `allowed_origins` (one at least, unless the preset names them),
+        /// `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`, `pins_expire_at`, `ca_file`, `proxy`,
+        /// `preset`, and `tenant` with a `value`.
         "provider.add" add(ProviderAddParams) -> ProviderAddResult or [
             ProviderUnavailable, ProviderMisconfigured, UntrustedServer, Offline, NotFound, StoreUnavailable, Integrity,
         ];
@@ -181,6 +184,25 @@ methods! {
     }
 
     "account" account: AccountMethods, AsyncAccountMethods {
+        /// Adds a secret that a person was given as an account.
+        ///
+        /// The provider is asked first where it has `whoami`: a secret that it refuses is `ErrorCode::SignInFailed`
+        /// with the reason `secretRefused`, and nothing is stored. The same subject at the same provider is the same
+        /// account, whose secret is replaced.
+        "account.add" add(AccountAddParams) -> AccountAddResult or [
+            SignInFailed, AccountAmbiguous, ProviderUnavailable, ProviderMisconfigured, UntrustedServer, Offline,
+            StoreUnavailable, Integrity, ProviderNotFound,
+        ];
+
+        /// Replaces the secret of an account.
+        ///
+        /// A secret of another subject is `ErrorCode::SignInFailed` with the reason `identityMismatch`, and the
+        /// account keeps its own. The one that was replaced is revoked where the provider has `revoke`.
+        "account.replace" replace(AccountReplaceParams) -> AccountReplaceResult or [
+            AccountNotFound, SignedOut, SignInFailed, AccountAmbiguous, ProviderUnavailable, ProviderMisconfigured,
+            UntrustedServer, Offline, StoreUnavailable, Integrity,
+        ];
+
         /// Lists all accounts.
         "account.list" list() -> AccountListResult or [StoreUnavailable, Integrity];
 
@@ -330,6 +352,17 @@ methods! {
             StepUpRequired, StoreUnavailable, Integrity, RolledBack, OriginNotAllowed, NotFound,
         ];
 
+        /// Decides whether a proxy lets a program through to an origin without a token, and writes down what passed.
+        ///
+        /// For a proxy beside the agent, before it opens the connection: with `grant` the `pass_origins` of that
+        /// grant decide, without it those that the person gave the proxy. An origin of an account's `allowed_origins`
+        /// never passes by `*` (6001), and neither does an address that is not public; what the origin's name leads
+        /// to the proxy has to check itself (`basis`). A refusal is in the audit log. With `sent_bytes` and
+        /// `received_bytes`, after the connection, nothing is decided: the audit log gets the entry `request().pass`.
+        "request.pass" pass(RequestPassParams) -> RequestPassResult or [
+            StoreUnavailable, Integrity, OriginNotAllowed, NotFound,
+        ];
+
         /// Sends a request with an access token and returns the response.
         "request.send" send(RequestSendParams) -> RequestSendResult or [
             AccountNotFound, AccountAmbiguous, SignedOut, ReauthenticationRequired, InteractionRequired, AccountLocked,
@@ -389,6 +422,12 @@ methods! {
 
         /// Lists the policies.
         "policy.list" list() -> PolicyListResult or [StoreUnavailable, Integrity];
+
+        /// Drafts a policy of a service's operations, by their names or kinds.
+        ///
+        /// The operations are those of the provider's preset. Each becomes a capability that names its requests, for
+        /// `policy().set`. Nothing is stored.
+        "policy.draft" draft(PolicyDraftParams) -> PolicyDraftResult or [ProviderNotFound];
 
         /// Decides under assumptions, without any effect.
         "policy.explain" explain(PolicyExplainParams) -> Decision or [
@@ -470,7 +509,7 @@ methods! {
 
         /// Lists the names of the client programs' secrets.
         "secret.list" list(SecretListParams) -> SecretListResult or [
-            AccountNotFound, AccountAmbiguous, DataLocked, SignedOut, StoreUnavailable, Integrity,
+            AccountNotFound, AccountAmbiguous, AccountLocked, DataLocked, SignedOut, StoreUnavailable, Integrity,
         ];
 
         /// Removes a client program's secret.

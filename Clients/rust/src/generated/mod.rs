@@ -21,12 +21,15 @@ pub use types::*;
 pub const PROTOCOL: &str = "1";
 
 /// The methods whose request line may have `bodyLineBytes`.
-pub(crate) const BODY_METHODS: [&str; 9] = [
+pub(crate) const BODY_METHODS: [&str; 12] = [
+    "account.add",
+    "account.replace",
     "request.send",
     "policy.get",
     "policy.set",
     "policy.validate",
     "policy.list",
+    "policy.draft",
     "policy.explain",
     "policy.refresh",
     "secret.put",

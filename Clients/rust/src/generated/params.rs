@@ -90,6 +90,17 @@ inputs! {
         /// A provider's name.
         name: String,
     } optional {
+        /// What the accounts of a provider hold. Absent: the kind of the preset, or `openid`. One of `openid`,
+        /// `secret`, `client`.
+        kind: AccountKind,
+        /// Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+        placement: SecretPlacement,
+        /// Of `kind` `secret`. Absent: only `account().add` confirms a secret.
+        whoami: Whoami,
+        /// Of `kind` `secret`. Absent: a sign-out can't end the secret.
+        revoke: SecretRevocation,
+        /// Of `kind` `secret`: the variables from which programs read it.
+        environment: [String],
         /// A URL.
         issuer: String,
         /// Absent: for `identity` `resource` the client of another provider of the same issuer that the person
@@ -166,7 +177,8 @@ inputs! {
         proxy: String,
         /// A policy's name.
         policy: String,
-        /// A known provider, whose settings apply to members that are not given.
+        /// A known provider, whose settings apply to members that are not given. Of the kind `secret`, its `whoami`
+        /// and `revoke` only where they are at `allowed_origins`.
         preset: String,
     }
 
@@ -181,6 +193,14 @@ inputs! {
         /// A provider's name.
         provider: String,
     } optional {
+        /// Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+        placement: SecretPlacement,
+        /// Of `kind` `secret`. Absent: only `account().add` confirms a secret.
+        whoami: Whoami,
+        /// Of `kind` `secret`. Absent: a sign-out can't end the secret.
+        revoke: SecretRevocation,
+        /// Of `kind` `secret`: the variables from which programs read it.
+        environment: [String],
         /// A URL.
         issuer: String,
         /// The client's id at the provider.
@@ -360,6 +380,32 @@ inputs! {
     } optional {
         /// An account's alias. A name that the person chose. It does not start like an id.
         alias: String,
+    }
+
+    /// The params of `account().add`.
+    AccountAddParams {
+        /// A provider's name.
+        provider: String,
+        /// 64 KiB at most, without control characters. One line end at its end is taken off.
+        secret: Secret,
+    } optional {
+        /// What goes with the secret, such as the name of a login. It comes before the placement's.
+        username: String,
+        /// An account's alias. A name that the person chose. It does not start like an id.
+        alias: String,
+        /// When the secret ends. `account.expiring` is sent 7 days, 1 day and 1 hour before.
+        expires_at = "expiresAt": Timestamp,
+    }
+
+    /// The params of `account().replace`.
+    AccountReplaceParams {
+        /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+        account: String,
+        /// 64 KiB at most, without control characters. One line end at its end is taken off.
+        secret: Secret,
+    } optional {
+        /// When the new secret ends.
+        expires_at = "expiresAt": Timestamp,
     }
 
     /// The params of `account().get`.
@@ -567,7 +613,7 @@ inputs! {
         account: String,
         /// An HTTP method.
         method: String,
-        /// The URL of the request. Its query is ignored.
+        /// The URL of the request. Its query decides nothing: a person who is asked sees it.
         url: String,
     } optional {
         /// Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any other is
@@ -599,6 +645,22 @@ inputs! {
         prompt: Prompt,
         /// How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the work takes.
         timeout_seconds = "timeoutSeconds": u64,
+    }
+
+    /// The params of `request().pass`.
+    RequestPassParams {
+        /// `https` for a tunnel, `http` for a plain request.
+        origin: String,
+    } optional {
+        /// The grant that the proxy serves, by its id or the name of its client.
+        grant: String,
+        /// What the person lets pass at this proxy; with a grant it narrows what that lets pass. Absent: what the
+        /// grant lets pass, and without a grant nothing.
+        pass_origins = "passOrigins": [String],
+        /// How many bytes went from the program to the server.
+        sent_bytes = "sentBytes": u64,
+        /// How many bytes went from the server to the program.
+        received_bytes = "receivedBytes": u64,
     }
 
     /// The params of `request().send`.
@@ -686,6 +748,19 @@ inputs! {
     } optional {
         /// A policy's name.
         name: String,
+    }
+
+    /// The params of `policy().draft`.
+    PolicyDraftParams {
+        /// A provider with a preset, or the name of a preset.
+        provider: String,
+        /// What programs may do: operations by name, or all of a kind by `read`, `write` or `delete`.
+        allow: [String],
+    } optional {
+        /// What programs may do after the person confirmed it, as in `allow`. It wins over `allow`.
+        confirm: [String],
+        /// How many uses each of the capabilities has in any 60 minutes.
+        per_hour = "perHour": u64,
     }
 
     /// The params of `policy().explain`.
@@ -945,6 +1020,9 @@ inputs! {
         /// The origins that `request().send` and operations may send requests to; absent: all `allowed_origins` of
         /// the provider. They add nothing to these.
         origins: [String],
+        /// The origins to which a proxy under this grant lets a program through without a token; absent: none. A
+        /// grant that is made under another one passes no more than that.
+        pass_origins = "passOrigins": [String],
         /// The types of authorization details (RFC 9396) that its tokens may carry; absent: none where the grant
         /// names scopes or resources, else all. A token that carries another type is not given: error 3003, reason
         /// `wouldNarrow`.
@@ -1075,9 +1153,49 @@ inputs! {
         on_unknown_outcome = "onUnknownOutcome": UnknownOutcomeRule,
     }
 
+    /// Where a secret stands in a request. `header`: in the field `name`, as `format` says. `basic`: the password of
+    /// HTTP Basic. `query`: the parameter `name`. `path`: `format` before the path.
+    SecretPlacement {
+        /// The part of a request in which a secret stands. One of `header`, `basic`, `query`, `path`.
+        in_ = "in": PlacementPlace,
+    } optional {
+        /// Of a header field, `Authorization` if absent: none of the connection or of the framing, not `Host` and not
+        /// `Cookie`. Or of a parameter of the query.
+        name: String,
+        /// With `{secret}` once. Absent for `header`: `Bearer {secret}`.
+        format: String,
+        /// For `basic`. The account's own `username` comes first.
+        username: String,
+    }
+
+    /// The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
+    SecretRevocation {
+        /// An HTTP method.
+        method: String,
+        /// At one of the provider's `allowed_origins`.
+        url: String,
+    } optional {
+        /// JSON or a form. With `{secret}` once in it the secret stands there; else at its usual place.
+        body: String,
+    }
+
     /// Where the tenant is named. Either a claim of the ID token or a fixed value.
     TenantRule {} optional {
         claim: String,
         value: String,
+    }
+
+    /// The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and 403
+    /// refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+    Whoami {
+        /// At one of the provider's `allowed_origins`.
+        url: String,
+        /// Who the person is: a text or a whole number.
+        subject: String,
+    } optional {
+        name: String,
+        email: String,
+        /// A list of texts.
+        roles: String,
     }
 }

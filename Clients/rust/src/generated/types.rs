@@ -17,7 +17,8 @@ records! {
         provider: String,
         /// A URL.
         issuer: String,
-        /// After a hard sign-out, `erased:` and a keyed digest: alias, name, e-mail and tenant are absent then.
+        /// Of a secret whose provider names no person, `secret:` and a keyed digest. After a hard sign-out, `erased:`
+        /// and a keyed digest: alias, name, e-mail and tenant are absent then.
         subject: String,
         /// An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`,
         /// `locked`, `signedOut`.
@@ -29,9 +30,15 @@ records! {
     } optional {
         /// An account's alias. A name that the person chose. It does not start like an id.
         alias: String,
+        /// What the account holds. One of `openid`, `secret`, `client`.
+        kind: AccountKind,
         tenant: String,
         display_name = "displayName": String,
         email: String,
+        /// What goes with the secret.
+        username: String,
+        /// When the secret ends, as it was told; absent if nothing was told.
+        expires_at = "expiresAt": Timestamp,
         /// When the provider last confirmed the person.
         last_online_auth_at = "lastOnlineAuthAt": Timestamp,
         /// What protects the data of the account while it is signed out. Absent once the data was erased. One of
@@ -40,6 +47,13 @@ records! {
         /// Whether tokens are bound to a key of the account. Absent for bearer tokens, and while the account is
         /// signed out. One of `bound`, `downgraded`.
         token_binding = "tokenBinding": TokenBinding,
+    }
+
+    /// The result of `account().add`.
+    AccountAddResult {
+        /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+        /// person.
+        account: String,
     }
 
     /// Numbers of accounts.
@@ -72,6 +86,13 @@ records! {
         account: String,
         /// An account's alias. A name that the person chose. It does not start like an id.
         alias: String,
+    }
+
+    /// The result of `account().replace`.
+    AccountReplaceResult {
+        /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+        /// person.
+        account: String,
     }
 
     /// The result of `account().resolve`.
@@ -114,10 +135,11 @@ records! {
         /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         data: DataDisposition,
         /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-        /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
-        /// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
-        /// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`,
-        /// `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
+        /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it
+        /// refuses the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again
+        /// since the token has expired by the lifetime that the provider told. `unsupported`: the provider can't
+        /// revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `abandoned`,
+        /// `unsupported`, `notNeeded`.
         revocation: RevocationOutcome,
     } optional {
         /// The configuration file that demands that every sign-out erases; absent if none does.
@@ -300,6 +322,10 @@ records! {
         administrator: AdministratorState,
         /// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
         policy_source = "policySource": PolicySource,
+        /// What the agent applies to requests to servers of no provider: of the configuration and what the
+        /// administrator enforces. A program applies it to its requests without an account's token. Absent: nothing
+        /// is configured.
+        trust: ServerTrust,
     }
 
     /// The result of `agent().unlock`.
@@ -467,11 +493,11 @@ records! {
         /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
         epoch: String,
         sequence: u64,
-        /// The type of an event. One of `account.added`, `account.switched`, `account.renamed`, `account.signedOut`,
-        /// `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`, `token.scopesNarrowed`,
-        /// `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`,
-        /// `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`,
-        /// `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
+        /// The type of an event. One of `account.added`, `account.expiring`, `account.switched`, `account.renamed`,
+        /// `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
+        /// `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
+        /// `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`,
+        /// `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
         type_ = "type": EventType,
         /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
         /// provider as far as it is known, in objects of an account, else the machine's.
@@ -575,6 +601,7 @@ records! {
         scopes: [String],
         resources: [String],
         origins: [String],
+        pass_origins = "passOrigins": [String],
         authorization_detail_types = "authorizationDetailTypes": [String],
         capabilities: [String],
         agent: bool,
@@ -602,6 +629,7 @@ records! {
         scopes: [String],
         resources: [String],
         origins: [String],
+        pass_origins = "passOrigins": [String],
         authorization_detail_types = "authorizationDetailTypes": [String],
         capabilities: [String],
         agent: bool,
@@ -803,6 +831,12 @@ records! {
         truncated: bool,
     }
 
+    /// The result of `policy().draft`.
+    PolicyDraftResult {
+        /// A document of `policy.schema.json`.
+        policy: {},
+    }
+
     /// The result of `policy().get`.
     PolicyGetResult {
         /// A policy's name.
@@ -904,12 +938,26 @@ records! {
     Provider {
         /// A provider's name.
         name: String,
-        /// A URL.
+        /// Of `kind` `secret`: the first of its origins when it was added.
         issuer: String,
+        /// Empty for a provider of another `kind` than `openid`.
         client_id = "clientId": String,
         /// True if the provider has a client secret, which no method returns.
         client_secret_set = "clientSecretSet": bool,
     } optional {
+        /// What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a secret
+        /// that a person was given, such as an API key or a password. `client`: a machine identity. One of `openid`,
+        /// `secret`, `client`.
+        kind: AccountKind,
+        /// Where a secret stands in a request. `header`: in the field `name`, as `format` says. `basic`: the password
+        /// of HTTP Basic. `query`: the parameter `name`. `path`: `format` before the path.
+        placement: SecretPlacement,
+        /// The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and
+        /// 403 refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+        whoami: Whoami,
+        /// The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
+        revoke: SecretRevocation,
+        environment: [String],
         /// True if the agent registered the client (RFC 7591).
         client_registered = "clientRegistered": bool,
         /// True if the provider has a client key, which no method returns.
@@ -1063,7 +1111,7 @@ records! {
         /// person.
         account: String,
         access_token = "accessToken": Secret,
-        /// `Bearer`, or `DPoP` with a `proof`.
+        /// `Bearer`, `DPoP` with a `proof`, or `secret` at its `placement`.
         token_type = "tokenType": String,
         /// Identifies this token in `rejected` and in `token().reject`.
         fingerprint: String,
@@ -1071,6 +1119,8 @@ records! {
         /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
     } optional {
+        /// Where a secret stands in the request; absent for a token.
+        placement: SecretPlacement,
         /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for
         /// this method and URL alone.
         proof: Secret,
@@ -1079,6 +1129,14 @@ records! {
         other_tokens = "otherTokens": Secret,
         /// Of the capability that names the request most closely; absent if none does.
         decision: Decision,
+    }
+
+    /// The result of `request().pass`.
+    RequestPassResult {
+        /// Why an origin passes without a token. `named`: the origin is named, and passes whatever its address is.
+        /// `any`: it passes by `*`, and only a public address may be connected to. `reported`: what passed was
+        /// written down. One of `named`, `any`, `reported`.
+        basis: PassBasis,
     }
 
     /// The result of `request().send`.
@@ -1389,10 +1447,9 @@ records! {
     Token {
         access_token = "accessToken": Secret,
         /// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs
-        /// a proof of `token().proof`.
+        /// a proof of `token().proof`. `secret` for a secret, which stands at `placement`.
         token_type = "tokenType": String,
-        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
-        /// provider as far as it is known, in objects of an account, else the machine's.
+        /// Of a secret whose end nobody told: a year ahead.
         expires_at = "expiresAt": Timestamp,
         expires_in_seconds = "expiresInSeconds": u64,
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -1410,6 +1467,8 @@ records! {
         /// A generation. Increases with each refresh token that is stored for the account.
         generation: u64,
     } optional {
+        /// Where a secret stands in a request; absent for a token.
+        placement: SecretPlacement,
         /// The requested resource, if the provider's answer or the token itself shows that the token is for it.
         resource: String,
     }

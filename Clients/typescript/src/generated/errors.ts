@@ -366,7 +366,8 @@ export class DataLockedError extends LanyardError {
 
 /**
  * The provider is unreachable and there is no valid access token, or the server of a request can't be reached: then
- * `outcome` is `notSent`.
+ * `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`, `proxyUntrusted` or
+ * `proxyUnreachable` the proxy is the cause, and the message names it.
  *
  * The same call may succeed later.
  *

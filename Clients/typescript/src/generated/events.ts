@@ -23,6 +23,19 @@ export interface AccountAddedData {
   readonly alias?: string;
 }
 
+/**
+ * The `data` of the event `account.expiring`: The account's secret ends soon: 7 days, 1 day or 1 hour before, once
+ * each.
+ */
+export interface AccountExpiringData {
+  /**
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
+   */
+  readonly expiresAt: Date;
+  readonly expiresInSeconds: number;
+}
+
 /** The `data` of the event `account.switched`: Another account became the active one. */
 export interface AccountSwitchedData {
   /**
@@ -51,10 +64,10 @@ export interface AccountSignedOutData {
   readonly data: DataDisposition;
   /**
    * The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached
-   * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the request failed,
-   * and is not sent again since the token has expired by the lifetime that the provider told. `unsupported`: the
-   * provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
-   * `abandoned`, `unsupported`, `notNeeded`.
+   * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it refuses the secret
+   * itself, and is not asked again. `abandoned`: the request failed, and is not sent again since the token has expired
+   * by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no
+   * token. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
    */
   readonly revocation: RevocationOutcome;
 }
@@ -222,6 +235,8 @@ export interface EventGapData {
 export interface EventData {
   /** An account was added by a sign-in or an import. */
   readonly "account.added": AccountAddedData;
+  /** The account's secret ends soon: 7 days, 1 day or 1 hour before, once each. */
+  readonly "account.expiring": AccountExpiringData;
   /** Another account became the active one. */
   readonly "account.switched": AccountSwitchedData;
   /** An account was renamed. */

@@ -11,11 +11,14 @@ export const PROTOCOL = "1";
 
 /** The methods whose request may be as long as `limits.bodyLineBytes` of `agent.hello` says. */
 export const METHODS_WITH_BODY: ReadonlySet<string> = new Set([
+  "account.add",
+  "account.replace",
   "request.send",
   "policy.get",
   "policy.set",
   "policy.validate",
   "policy.list",
+  "policy.draft",
   "policy.explain",
   "policy.refresh",
   "secret.put",
@@ -74,7 +77,7 @@ export class AgentMethods {
    *
    * @returns With `locked`, `initialized`, `protection`, `connectivity`, `accounts`, `pendingRevocations`,
    *   `pendingOperations`, `connections`, `startedAt`, `version`, `callersAreTrusted`, `memoryLocked`, `confinement`,
-   *   `configuration`, `hardSignOutDemandedBy`, `audit`, `administrator`, `policySource`.
+   *   `configuration`, `hardSignOutDemandedBy`, `audit`, `administrator`, `policySource`, `trust`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -301,6 +304,9 @@ export class ProviderMethods {
    *
    * An existing name is refused with `InvalidParamsError` at `/name`; use `provider.update` instead. The agent fetches
    * the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `NotFoundError` otherwise.
+   * Of the `kind` `secret` only these members count, and any other is `InvalidParamsError`: `name`, `allowedOrigins`
+   * (one at least, unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`,
+   * `pinsExpireAt`, `caFile`, `proxy`, `preset`, and `tenant` with a `value`.
    *
    * @returns With `provider`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
@@ -309,7 +315,8 @@ export class ProviderMethods {
    *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -367,7 +374,8 @@ export class ProviderMethods {
    *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -432,7 +440,8 @@ export class ProviderMethods {
    *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -471,7 +480,8 @@ export class SignInMethods {
    *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -503,7 +513,8 @@ export class SignInMethods {
    *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -538,7 +549,8 @@ export class SignInMethods {
    *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -583,7 +595,8 @@ export class SignInMethods {
    *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -603,6 +616,65 @@ export class AccountMethods {
 
   constructor(caller: Caller) {
     this.#caller = caller;
+  }
+
+  /**
+   * Adds a secret that a person was given as an account.
+   *
+   * The provider is asked first where it has `whoami`: a secret that it refuses is `SignInFailedError` with the reason
+   * `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret is
+   * replaced.
+   *
+   * @returns With `account`.
+   * @throws `SignInFailedError` - The sign-in failed.
+   * @throws `AccountAmbiguousError` - Several accounts match.
+   * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
+   * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
+   * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
+   *   (`source`).
+   */
+  add(
+    params: types.AccountAddParams,
+    options?: CallOptions,
+  ): Promise<types.AccountAddResult> {
+    return this.#caller.invoke("account.add", params, shapes.AccountAddResult, options);
+  }
+
+  /**
+   * Replaces the secret of an account.
+   *
+   * A secret of another subject is `SignInFailedError` with the reason `identityMismatch`, and the account keeps its
+   * own. The one that was replaced is revoked where the provider has `revoke`.
+   *
+   * @returns With `account`.
+   * @throws `AccountNotFoundError` - No account matches.
+   * @throws `SignedOutError` - The account is signed out.
+   * @throws `SignInFailedError` - The sign-in failed.
+   * @throws `AccountAmbiguousError` - Several accounts match.
+   * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
+   * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
+   * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   */
+  replace(
+    params: types.AccountReplaceParams,
+    options?: CallOptions,
+  ): Promise<types.AccountReplaceResult> {
+    return this.#caller.invoke("account.replace", params, shapes.AccountReplaceResult, options);
   }
 
   /**
@@ -831,7 +903,8 @@ export class TokenMethods {
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -862,7 +935,8 @@ export class TokenMethods {
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -896,7 +970,8 @@ export class TokenMethods {
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -928,7 +1003,8 @@ export class TokenMethods {
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -962,7 +1038,8 @@ export class TokenMethods {
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1002,7 +1079,8 @@ export class IdentityMethods {
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1043,7 +1121,8 @@ export class CredentialMethods {
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1107,8 +1186,8 @@ export class RequestMethods {
    * names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A refusal has an entry in the
    * audit log, too. Each answer is one use of a budget.
    *
-   * @returns With `account`, `accessToken`, `tokenType`, `proof`, `otherTokens`, `fingerprint`, `expiresAt`,
-   *   `decision`.
+   * @returns With `account`, `accessToken`, `tokenType`, `placement`, `proof`, `otherTokens`, `fingerprint`,
+   *   `expiresAt`, `decision`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `SignedOutError` - The account is signed out.
@@ -1118,7 +1197,8 @@ export class RequestMethods {
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1142,6 +1222,28 @@ export class RequestMethods {
   }
 
   /**
+   * Decides whether a proxy lets a program through to an origin without a token, and writes down what passed.
+   *
+   * For a proxy beside the agent, before it opens the connection: with `grant` the `passOrigins` of that grant decide,
+   * without it those that the person gave the proxy. An origin of an account's `allowedOrigins` never passes by `*`
+   * (6001), and neither does an address that is not public; what the origin's name leads to the proxy has to check
+   * itself (`basis`). A refusal is in the audit log. With `sentBytes` and `receivedBytes`, after the connection,
+   * nothing is decided: the audit log gets the entry `request.pass`.
+   *
+   * @returns With `basis`.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   * @throws `OriginNotAllowedError` - The provider's `allowedOrigins` do not contain this origin.
+   * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
+   */
+  pass(
+    params: types.RequestPassParams,
+    options?: CallOptions,
+  ): Promise<types.RequestPassResult> {
+    return this.#caller.invoke("request.pass", params, shapes.RequestPassResult, options);
+  }
+
+  /**
    * Sends a request with an access token and returns the response.
    *
    * @returns With `status`, `headers`, `body`, `bodyBase64`, `attempts`, `refreshed`, `account`.
@@ -1153,7 +1255,8 @@ export class RequestMethods {
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1264,7 +1367,8 @@ export class SnapshotMethods {
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
-   *   request can't be reached: then `outcome` is `notSent`.
+   *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1355,6 +1459,23 @@ export class PolicyMethods {
     options?: CallOptions,
   ): Promise<types.PolicyListResult> {
     return this.#caller.invoke("policy.list", params, shapes.PolicyListResult, options);
+  }
+
+  /**
+   * Drafts a policy of a service's operations, by their names or kinds.
+   *
+   * The operations are those of the provider's preset. Each becomes a capability that names its requests, for
+   * `policy.set`. Nothing is stored.
+   *
+   * @returns With `policy`.
+   * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
+   *   (`source`).
+   */
+  draft(
+    params: types.PolicyDraftParams,
+    options?: CallOptions,
+  ): Promise<types.PolicyDraftResult> {
+    return this.#caller.invoke("policy.draft", params, shapes.PolicyDraftResult, options);
   }
 
   /**
@@ -1568,6 +1689,7 @@ export class SecretMethods {
    * @returns With `account`, `names`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
+   * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `DataLockedError` - The account's data stays encrypted until the same person signs in again.
    * @throws `SignedOutError` - The account is signed out.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -1948,7 +2070,7 @@ export class GrantMethods {
    * Grants a client access to accounts and methods. The secret is returned only once.
    *
    * @returns With `grant`, `secret`, `client`, `accounts`, `methods`, `scopes`, `resources`, `origins`,
-   *   `authorizationDetailTypes`, `capabilities`, `agent`, `createdAt`, `expiresAt`.
+   *   `passOrigins`, `authorizationDetailTypes`, `capabilities`, `agent`, `createdAt`, `expiresAt`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.

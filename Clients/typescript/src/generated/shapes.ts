@@ -16,12 +16,20 @@ export const Account: Shape<types.Account> =
     active: required(boolean),
     createdAt: required(instant),
     alias: optional(text),
+    kind: optional(text),
     tenant: optional(text),
     displayName: optional(text),
     email: optional(text),
+    username: optional(text),
+    expiresAt: optional(instant),
     lastOnlineAuthAt: optional(instant),
     dataProtection: optional(text),
     tokenBinding: optional(text),
+  }));
+
+export const AccountAddResult: Shape<types.AccountAddResult> =
+  new Shape("AccountAddResult", () => ({
+    account: required(text),
   }));
 
 export const AccountCounts: Shape<types.AccountCounts> =
@@ -45,6 +53,11 @@ export const AccountRenameResult: Shape<types.AccountRenameResult> =
   new Shape("AccountRenameResult", () => ({
     account: required(text),
     alias: required(text),
+  }));
+
+export const AccountReplaceResult: Shape<types.AccountReplaceResult> =
+  new Shape("AccountReplaceResult", () => ({
+    account: required(text),
   }));
 
 export const AccountResolveResult: Shape<types.AccountResolveResult> =
@@ -194,6 +207,7 @@ export const AgentStatusResult: Shape<types.AgentStatusResult> =
     audit: optional(AuditSettings.decode),
     administrator: optional(AdministratorState.decode),
     policySource: optional(PolicySource.decode),
+    trust: optional(ServerTrust.decode),
   }));
 
 export const AgentUnlockResult: Shape<types.AgentUnlockResult> =
@@ -418,6 +432,7 @@ export const Grant: Shape<types.Grant> =
     scopes: optional(list(text)),
     resources: optional(list(text)),
     origins: optional(list(text)),
+    passOrigins: optional(list(text)),
     authorizationDetailTypes: optional(list(text)),
     capabilities: optional(list(text)),
     agent: optional(boolean),
@@ -436,6 +451,7 @@ export const GrantCreateResult: Shape<types.GrantCreateResult> =
     scopes: optional(list(text)),
     resources: optional(list(text)),
     origins: optional(list(text)),
+    passOrigins: optional(list(text)),
     authorizationDetailTypes: optional(list(text)),
     capabilities: optional(list(text)),
     agent: optional(boolean),
@@ -570,6 +586,11 @@ export const OperationResponse: Shape<types.OperationResponse> =
     truncated: optional(boolean),
   }));
 
+export const PolicyDraftResult: Shape<types.PolicyDraftResult> =
+  new Shape("PolicyDraftResult", () => ({
+    policy: required(map(anything)),
+  }));
+
 export const PolicyGetResult: Shape<types.PolicyGetResult> =
   new Shape("PolicyGetResult", () => ({
     name: required(text),
@@ -642,6 +663,11 @@ export const Provider: Shape<types.Provider> =
     issuer: required(text),
     clientId: required(text),
     clientSecretSet: required(boolean),
+    kind: optional(text),
+    placement: optional(SecretPlacement.decode),
+    whoami: optional(Whoami.decode),
+    revoke: optional(SecretRevocation.decode),
+    environment: optional(list(text)),
     clientRegistered: optional(boolean),
     clientKeySet: optional(boolean),
     tokenEndpointAuthMethod: optional(text),
@@ -747,9 +773,15 @@ export const RequestAuthorizeResult: Shape<types.RequestAuthorizeResult> =
     tokenType: required(text),
     fingerprint: required(text),
     expiresAt: required(instant),
+    placement: optional(SecretPlacement.decode),
     proof: secret(optional(text)),
     otherTokens: secret(optional(text)),
     decision: optional(Decision.decode),
+  }));
+
+export const RequestPassResult: Shape<types.RequestPassResult> =
+  new Shape("RequestPassResult", () => ({
+    basis: required(text),
   }));
 
 export const RequestSendResult: Shape<types.RequestSendResult> =
@@ -825,6 +857,14 @@ export const SecretListResult: Shape<types.SecretListResult> =
     names: required(list(text)),
   }));
 
+export const SecretPlacement: Shape<types.SecretPlacement> =
+  new Shape("SecretPlacement", () => ({
+    in: required(text),
+    name: optional(text),
+    format: optional(text),
+    username: optional(text),
+  }));
+
 export const SecretPutResult: Shape<types.SecretPutResult> =
   new Shape("SecretPutResult", () => ({
     account: required(text),
@@ -835,6 +875,13 @@ export const SecretRemoveResult: Shape<types.SecretRemoveResult> =
   new Shape("SecretRemoveResult", () => ({
     account: required(text),
     name: required(text),
+  }));
+
+export const SecretRevocation: Shape<types.SecretRevocation> =
+  new Shape("SecretRevocation", () => ({
+    method: required(text),
+    url: required(text),
+    body: optional(text),
   }));
 
 export const ServerTrust: Shape<types.ServerTrust> =
@@ -953,6 +1000,7 @@ export const Token: Shape<types.Token> =
     source: required(text),
     fingerprint: required(text),
     generation: required(integer),
+    placement: optional(SecretPlacement.decode),
     resource: optional(text),
   }));
 
@@ -980,6 +1028,15 @@ export const TokenProofResult: Shape<types.TokenProofResult> =
     account: required(text),
   }));
 
+export const Whoami: Shape<types.Whoami> =
+  new Shape("Whoami", () => ({
+    url: required(text),
+    subject: required(text),
+    name: optional(text),
+    email: optional(text),
+    roles: optional(text),
+  }));
+
 /** Reads the `data` of an event by its type. */
 export const eventData: ReadonlyMap<string, Shape<events.EventData[keyof events.EventData]>> =
   new Map<string, Shape<events.EventData[keyof events.EventData]>>([
@@ -989,6 +1046,13 @@ export const eventData: ReadonlyMap<string, Shape<events.EventData[keyof events.
       provider: required(text),
       issuer: required(text),
       alias: optional(text),
+    })),
+  ],
+  [
+    "account.expiring",
+    new Shape("AccountExpiringData", () => ({
+      expiresAt: required(instant),
+      expiresInSeconds: required(integer),
     })),
   ],
   [

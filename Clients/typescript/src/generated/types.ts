@@ -3,6 +3,16 @@
 
 import type { Open } from "../record.js";
 
+/**
+ * What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a secret that a
+ * person was given, such as an API key or a password. `client`: a machine identity.
+ */
+export type AccountKind = Open<
+  | "openid"
+  | "secret"
+  | "client"
+>;
+
 /** An account's state. */
 export type AccountState = Open<
   | "active"
@@ -137,6 +147,7 @@ export type Effect = Open<
 /** The type of an event. */
 export type EventType = Open<
   | "account.added"
+  | "account.expiring"
   | "account.switched"
   | "account.renamed"
   | "account.signedOut"
@@ -239,6 +250,24 @@ export type OperationStatus = Open<
   | "cancelled"
 >;
 
+/**
+ * Why an origin passes without a token. `named`: the origin is named, and passes whatever its address is. `any`: it
+ * passes by `*`, and only a public address may be connected to. `reported`: what passed was written down.
+ */
+export type PassBasis = Open<
+  | "named"
+  | "any"
+  | "reported"
+>;
+
+/** The part of a request in which a secret stands. */
+export type PlacementPlace = Open<
+  | "header"
+  | "basic"
+  | "query"
+  | "path"
+>;
+
 /** How the person is asked for a secret. */
 export type Prompt = Open<
   | "pinentry"
@@ -311,9 +340,10 @@ export type ResolutionBasis = Open<
 
 /**
  * The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached
- * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the request failed, and
- * is not sent again since the token has expired by the lifetime that the provider told. `unsupported`: the provider
- * can't revoke tokens. `notNeeded`: there was no token.
+ * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it refuses the secret
+ * itself, and is not asked again. `abandoned`: the request failed, and is not sent again since the token has expired by
+ * the lifetime that the provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no
+ * token.
  */
 export type RevocationOutcome = Open<
   | "confirmed"
@@ -469,7 +499,10 @@ export interface Account {
   readonly provider: string;
   /** A URL. */
   readonly issuer: string;
-  /** After a hard sign-out, `erased:` and a keyed digest: alias, name, e-mail and tenant are absent then. */
+  /**
+   * Of a secret whose provider names no person, `secret:` and a keyed digest. After a hard sign-out, `erased:` and a
+   * keyed digest: alias, name, e-mail and tenant are absent then.
+   */
   readonly subject: string;
   /**
    * An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`, `locked`,
@@ -484,9 +517,15 @@ export interface Account {
   readonly createdAt: Date;
   /** An account's alias. A name that the person chose. It does not start like an id. */
   readonly alias?: string;
+  /** What the account holds. One of `openid`, `secret`, `client`. */
+  readonly kind?: AccountKind;
   readonly tenant?: string;
   readonly displayName?: string;
   readonly email?: string;
+  /** What goes with the secret. */
+  readonly username?: string;
+  /** When the secret ends, as it was told; absent if nothing was told. */
+  readonly expiresAt?: Date;
   /** When the provider last confirmed the person. */
   readonly lastOnlineAuthAt?: Date;
   /**
@@ -499,6 +538,14 @@ export interface Account {
    * One of `bound`, `downgraded`.
    */
   readonly tokenBinding?: TokenBinding;
+}
+
+/** The result of `account.add`. */
+export interface AccountAddResult {
+  /**
+   * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+   */
+  readonly account: string;
 }
 
 /** Numbers of accounts. */
@@ -533,6 +580,14 @@ export interface AccountRenameResult {
   readonly account: string;
   /** An account's alias. A name that the person chose. It does not start like an id. */
   readonly alias: string;
+}
+
+/** The result of `account.replace`. */
+export interface AccountReplaceResult {
+  /**
+   * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+   */
+  readonly account: string;
 }
 
 /** The result of `account.resolve`. */
@@ -584,10 +639,10 @@ export interface AccountSignOutResult {
   readonly data: DataDisposition;
   /**
    * The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached
-   * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the request failed,
-   * and is not sent again since the token has expired by the lifetime that the provider told. `unsupported`: the
-   * provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
-   * `abandoned`, `unsupported`, `notNeeded`.
+   * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it refuses the secret
+   * itself, and is not asked again. `abandoned`: the request failed, and is not sent again since the token has expired
+   * by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no
+   * token. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
    */
   readonly revocation: RevocationOutcome;
   /** The configuration file that demands that every sign-out erases; absent if none does. */
@@ -787,6 +842,11 @@ export interface AgentStatusResult {
   readonly administrator?: AdministratorState;
   /** The source of an organisation's policies. Absent without a policy source, and for a limited caller. */
   readonly policySource?: PolicySource;
+  /**
+   * What the agent applies to requests to servers of no provider: of the configuration and what the administrator
+   * enforces. A program applies it to its requests without an account's token. Absent: nothing is configured.
+   */
+  readonly trust?: ServerTrust;
 }
 
 /** The result of `agent.unlock`. */
@@ -1041,11 +1101,11 @@ export interface EventNotification {
   readonly epoch: string;
   readonly sequence: number;
   /**
-   * The type of an event. One of `account.added`, `account.switched`, `account.renamed`, `account.signedOut`,
-   * `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`, `token.scopesNarrowed`,
-   * `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`,
-   * `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`,
-   * `policy.changed`, `clock.suspect`, `event.gap`.
+   * The type of an event. One of `account.added`, `account.expiring`, `account.switched`, `account.renamed`,
+   * `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
+   * `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
+   * `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`,
+   * `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
    */
   readonly type: EventType;
   /**
@@ -1167,6 +1227,7 @@ export interface Grant {
   readonly scopes?: readonly string[];
   readonly resources?: readonly string[];
   readonly origins?: readonly string[];
+  readonly passOrigins?: readonly string[];
   readonly authorizationDetailTypes?: readonly string[];
   readonly capabilities?: readonly string[];
   readonly agent?: boolean;
@@ -1200,6 +1261,7 @@ export interface GrantCreateResult {
   readonly scopes?: readonly string[];
   readonly resources?: readonly string[];
   readonly origins?: readonly string[];
+  readonly passOrigins?: readonly string[];
   readonly authorizationDetailTypes?: readonly string[];
   readonly capabilities?: readonly string[];
   readonly agent?: boolean;
@@ -1449,6 +1511,12 @@ export interface OperationResponse {
   readonly truncated?: boolean;
 }
 
+/** The result of `policy.draft`. */
+export interface PolicyDraftResult {
+  /** A document of `policy.schema.json`. */
+  readonly policy: Readonly<Record<string, unknown>>;
+}
+
 /** The result of `policy.get`. */
 export interface PolicyGetResult {
   /** A policy's name. */
@@ -1551,11 +1619,31 @@ export interface PolicyValidateResult {
 export interface Provider {
   /** A provider's name. */
   readonly name: string;
-  /** A URL. */
+  /** Of `kind` `secret`: the first of its origins when it was added. */
   readonly issuer: string;
+  /** Empty for a provider of another `kind` than `openid`. */
   readonly clientId: string;
   /** True if the provider has a client secret, which no method returns. */
   readonly clientSecretSet: boolean;
+  /**
+   * What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a secret that a
+   * person was given, such as an API key or a password. `client`: a machine identity. One of `openid`, `secret`,
+   * `client`.
+   */
+  readonly kind?: AccountKind;
+  /**
+   * Where a secret stands in a request. `header`: in the field `name`, as `format` says. `basic`: the password of HTTP
+   * Basic. `query`: the parameter `name`. `path`: `format` before the path.
+   */
+  readonly placement?: SecretPlacement;
+  /**
+   * The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and 403 refuse
+   * it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+   */
+  readonly whoami?: Whoami;
+  /** The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`. */
+  readonly revoke?: SecretRevocation;
+  readonly environment?: readonly string[];
   /** True if the agent registered the client (RFC 7591). */
   readonly clientRegistered?: boolean;
   /** True if the provider has a client key, which no method returns. */
@@ -1754,7 +1842,7 @@ export interface RequestAuthorizeResult {
   readonly account: string;
   /** A secret: `console.log` and `JSON.stringify` leave it out of an answer. */
   readonly accessToken: string;
-  /** `Bearer`, or `DPoP` with a `proof`. */
+  /** `Bearer`, `DPoP` with a `proof`, or `secret` at its `placement`. */
   readonly tokenType: string;
   /** Identifies this token in `rejected` and in `token.reject`. */
   readonly fingerprint: string;
@@ -1763,6 +1851,8 @@ export interface RequestAuthorizeResult {
    * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt: Date;
+  /** Where a secret stands in the request; absent for a token. */
+  readonly placement?: SecretPlacement;
   /**
    * For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this method
    * and URL alone.
@@ -1779,6 +1869,16 @@ export interface RequestAuthorizeResult {
   readonly otherTokens?: string;
   /** Of the capability that names the request most closely; absent if none does. */
   readonly decision?: Decision;
+}
+
+/** The result of `request.pass`. */
+export interface RequestPassResult {
+  /**
+   * Why an origin passes without a token. `named`: the origin is named, and passes whatever its address is. `any`: it
+   * passes by `*`, and only a public address may be connected to. `reported`: what passed was written down. One of
+   * `named`, `any`, `reported`.
+   */
+  readonly basis: PassBasis;
 }
 
 /** The result of `request.send`. */
@@ -1888,6 +1988,24 @@ export interface SecretListResult {
   readonly names: readonly string[];
 }
 
+/**
+ * Where a secret stands in a request. `header`: in the field `name`, as `format` says. `basic`: the password of HTTP
+ * Basic. `query`: the parameter `name`. `path`: `format` before the path.
+ */
+export interface SecretPlacement {
+  /** The part of a request in which a secret stands. One of `header`, `basic`, `query`, `path`. */
+  readonly in: PlacementPlace;
+  /**
+   * Of a header field, `Authorization` if absent: none of the connection or of the framing, not `Host` and not
+   * `Cookie`. Or of a parameter of the query.
+   */
+  readonly name?: string | undefined;
+  /** With `{secret}` once. Absent for `header`: `Bearer {secret}`. */
+  readonly format?: string | undefined;
+  /** For `basic`. The account's own `username` comes first. */
+  readonly username?: string | undefined;
+}
+
 /** The result of `secret.put`. */
 export interface SecretPutResult {
   /**
@@ -1906,6 +2024,16 @@ export interface SecretRemoveResult {
   readonly account: string;
   /** A secret's name. */
   readonly name: string;
+}
+
+/** The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`. */
+export interface SecretRevocation {
+  /** An HTTP method. */
+  readonly method: string;
+  /** At one of the provider's `allowedOrigins`. */
+  readonly url: string;
+  /** JSON or a form. With `{secret}` once in it the secret stands there; else at its usual place. */
+  readonly body?: string | undefined;
 }
 
 /**
@@ -2134,13 +2262,10 @@ export interface Token {
   readonly accessToken: string;
   /**
    * `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs a proof
-   * of `token.proof`.
+   * of `token.proof`. `secret` for a secret, which stands at `placement`.
    */
   readonly tokenType: string;
-  /**
-   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
-   * as it is known, in objects of an account, else the machine's.
-   */
+  /** Of a secret whose end nobody told: a year ahead. */
   readonly expiresAt: Date;
   readonly expiresInSeconds: number;
   /**
@@ -2160,6 +2285,8 @@ export interface Token {
   readonly fingerprint: string;
   /** A generation. Increases with each refresh token that is stored for the account. */
   readonly generation: number;
+  /** Where a secret stands in a request; absent for a token. */
+  readonly placement?: SecretPlacement;
   /** The requested resource, if the provider's answer or the token itself shows that the token is for it. */
   readonly resource?: string;
 }
@@ -2211,6 +2338,21 @@ export interface TokenProofResult {
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */
   readonly account: string;
+}
+
+/**
+ * The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and 403 refuse
+ * it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+ */
+export interface Whoami {
+  /** At one of the provider's `allowedOrigins`. */
+  readonly url: string;
+  /** Who the person is: a text or a whole number. */
+  readonly subject: string;
+  readonly name?: string | undefined;
+  readonly email?: string | undefined;
+  /** A list of texts. */
+  readonly roles?: string | undefined;
 }
 
 /** The params of `agent.hello`. */
@@ -2319,6 +2461,19 @@ export interface AgentDiagnoseParams {
 export interface ProviderAddParams {
   /** A provider's name. */
   readonly name: string;
+  /**
+   * What the accounts of a provider hold. Absent: the kind of the preset, or `openid`. One of `openid`, `secret`,
+   * `client`.
+   */
+  readonly kind?: AccountKind | undefined;
+  /** Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`. */
+  readonly placement?: SecretPlacement | undefined;
+  /** Of `kind` `secret`. Absent: only `account.add` confirms a secret. */
+  readonly whoami?: Whoami | undefined;
+  /** Of `kind` `secret`. Absent: a sign-out can't end the secret. */
+  readonly revoke?: SecretRevocation | undefined;
+  /** Of `kind` `secret`: the variables from which programs read it. */
+  readonly environment?: readonly string[] | undefined;
   /** A URL. */
   readonly issuer?: string | undefined;
   /**
@@ -2420,7 +2575,10 @@ export interface ProviderAddParams {
   readonly proxy?: string | undefined;
   /** A policy's name. */
   readonly policy?: string | undefined;
-  /** A known provider, whose settings apply to members that are not given. */
+  /**
+   * A known provider, whose settings apply to members that are not given. Of the kind `secret`, its `whoami` and
+   * `revoke` only where they are at `allowedOrigins`.
+   */
   readonly preset?: string | undefined;
 }
 
@@ -2434,6 +2592,14 @@ export interface ProviderGetParams {
 export interface ProviderUpdateParams {
   /** A provider's name. */
   readonly provider: string;
+  /** Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`. */
+  readonly placement?: SecretPlacement | undefined;
+  /** Of `kind` `secret`. Absent: only `account.add` confirms a secret. */
+  readonly whoami?: Whoami | undefined;
+  /** Of `kind` `secret`. Absent: a sign-out can't end the secret. */
+  readonly revoke?: SecretRevocation | undefined;
+  /** Of `kind` `secret`: the variables from which programs read it. */
+  readonly environment?: readonly string[] | undefined;
   /** A URL. */
   readonly issuer?: string | undefined;
   /** The client's id at the provider. */
@@ -2660,6 +2826,38 @@ export interface SignInImportParams {
   readonly alias?: string | undefined;
 }
 
+/** The params of `account.add`. */
+export interface AccountAddParams {
+  /** A provider's name. */
+  readonly provider: string;
+  /**
+   * 64 KiB at most, without control characters. One line end at its end is taken off.
+   *
+   * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
+   */
+  readonly secret: string;
+  /** What goes with the secret, such as the name of a login. It comes before the placement's. */
+  readonly username?: string | undefined;
+  /** An account's alias. A name that the person chose. It does not start like an id. */
+  readonly alias?: string | undefined;
+  /** When the secret ends. `account.expiring` is sent 7 days, 1 day and 1 hour before. */
+  readonly expiresAt?: Date | string | undefined;
+}
+
+/** The params of `account.replace`. */
+export interface AccountReplaceParams {
+  /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
+  readonly account: string;
+  /**
+   * 64 KiB at most, without control characters. One line end at its end is taken off.
+   *
+   * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
+   */
+  readonly secret: string;
+  /** When the new secret ends. */
+  readonly expiresAt?: Date | string | undefined;
+}
+
 /** The params of `account.get`. */
 export interface AccountGetParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
@@ -2870,7 +3068,7 @@ export interface RequestAuthorizeParams {
   readonly account: string;
   /** An HTTP method. */
   readonly method: string;
-  /** The URL of the request. Its query is ignored. */
+  /** The URL of the request. Its query decides nothing: a person who is asked sees it. */
   readonly url: string;
   /**
    * Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other is 6001. Absent:
@@ -2911,6 +3109,23 @@ export interface RequestAuthorizeParams {
   readonly prompt?: Prompt | undefined;
   /** How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the work takes. */
   readonly timeoutSeconds?: number | undefined;
+}
+
+/** The params of `request.pass`. */
+export interface RequestPassParams {
+  /** `https` for a tunnel, `http` for a plain request. */
+  readonly origin: string;
+  /** The grant that the proxy serves, by its id or the name of its client. */
+  readonly grant?: string | undefined;
+  /**
+   * What the person lets pass at this proxy; with a grant it narrows what that lets pass. Absent: what the grant lets
+   * pass, and without a grant nothing.
+   */
+  readonly passOrigins?: readonly string[] | undefined;
+  /** How many bytes went from the program to the server. */
+  readonly sentBytes?: number | undefined;
+  /** How many bytes went from the server to the program. */
+  readonly receivedBytes?: number | undefined;
 }
 
 /** The params of `request.send`. */
@@ -2995,6 +3210,18 @@ export interface PolicyValidateParams {
   readonly policy: Readonly<Record<string, unknown>>;
   /** A policy's name. */
   readonly name?: string | undefined;
+}
+
+/** The params of `policy.draft`. */
+export interface PolicyDraftParams {
+  /** A provider with a preset, or the name of a preset. */
+  readonly provider: string;
+  /** What programs may do: operations by name, or all of a kind by `read`, `write` or `delete`. */
+  readonly allow: readonly string[];
+  /** What programs may do after the person confirmed it, as in `allow`. It wins over `allow`. */
+  readonly confirm?: readonly string[] | undefined;
+  /** How many uses each of the capabilities has in any 60 minutes. */
+  readonly perHour?: number | undefined;
 }
 
 /** The params of `policy.explain`. */
@@ -3274,6 +3501,11 @@ export interface GrantCreateParams {
    * They add nothing to these.
    */
   readonly origins?: readonly string[] | undefined;
+  /**
+   * The origins to which a proxy under this grant lets a program through without a token; absent: none. A grant that is
+   * made under another one passes no more than that.
+   */
+  readonly passOrigins?: readonly string[] | undefined;
   /**
    * The types of authorization details (RFC 9396) that its tokens may carry; absent: none where the grant names scopes
    * or resources, else all. A token that carries another type is not given: error 3003, reason `wouldNarrow`.

@@ -69,7 +69,7 @@ struct OutsideFile {
     return count
   }
 
-  /// Opens this file for reading, if it begins like a store.
+  /// Opens this file for reading, if it begins like a store and has nothing behind it.
   func openStore() throws(BackupFileFailure) -> Int32 {
     let from = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard from >= 0 else { throw errno == ENOENT || errno == ENOTDIR ? .notFound : Self.failure(errno) }
@@ -78,7 +78,8 @@ struct OutsideFile {
     var status = stat()
     guard fstat(from, &status) == 0 else { throw Self.failure(errno) }
     guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.mostBytes else { throw .notABackup }
-    guard StoreHeader.isOurs(from) else { throw .notABackup }
+    guard let header = StoreHeader(of: from) else { throw .notABackup }
+    guard header.isEnd(Int(status.st_size)) else { throw .store(.corrupt) }
     isStore = true
     return from
   }

@@ -18,7 +18,7 @@ public struct DirectFiles: OutsideFiles {
   public func check(_ path: String) throws(BackupFileFailure) { try OutsideFile(path).checkFree() }
 
   public func write(_ store: Int32, to path: String) throws(BackupFileFailure) -> Int {
-    guard StoreHeader.isOurs(store) else { throw .notABackup }
+    guard StoreHeader(of: store) != nil else { throw .notABackup }
     return try OutsideFile(path).write(from: store)
   }
 

@@ -9,15 +9,18 @@ enum SimulatedPlace {
 
   static func checkIsStore(_ path: String, _ vfs: String) throws(BackupFileFailure) {
     guard let file = try file(path, vfs) else { throw .notFound }
-    let header = UnsafeMutableRawBufferPointer.allocate(byteCount: StoreHeader.byteCount, alignment: 16)
-    defer { header.deallocate() }
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: StoreHeader.byteCount, alignment: 16)
+    defer { bytes.deallocate() }
+    let size: Int
     do throws(StoreFailure) {
-      header.initializeMemory(as: UInt8.self, repeating: 0)
-      if try file.size() >= header.count { try file.read(header, at: 0) }
+      bytes.initializeMemory(as: UInt8.self, repeating: 0)
+      size = try file.size()
+      if size >= bytes.count { try file.read(bytes, at: 0) }
     } catch {
       throw .store(error)
     }
-    guard StoreHeader.isOurs([UInt8](header)) else { throw .notABackup }
+    guard let header = StoreHeader([UInt8](bytes)) else { throw .notABackup }
+    guard header.isEnd(size) else { throw .store(.corrupt) }
   }
 
   static func copy(_ source: String, to path: String, _ vfs: String) throws(BackupFileFailure) -> Int {

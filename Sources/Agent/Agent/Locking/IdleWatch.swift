@@ -1,6 +1,7 @@
 internal import AgentCore
 package import AgentModel
 package import AgentPorts
+package import AgentRecords
 internal import Synchronization
 
 /// Locks the vault when no request has used it for the configured time. Does nothing, and costs nothing, unless the

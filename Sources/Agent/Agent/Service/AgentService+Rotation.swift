@@ -1,5 +1,7 @@
 internal import AgentPorts
+internal import AgentRecords
 package import AgentStore
+internal import AgentUpkeep
 
 extension AgentService {
   /// Another root key for the vault. Ends when everything is under it; a caller that goes away does not stop it.

@@ -1,7 +1,11 @@
+package import AgentDecisions
 package import AgentModel
-package import AgentOAuth
+internal import AgentOAuth
 package import AgentPorts
+package import AgentRecords
+package import AgentSessions
 package import AgentStore
+package import AgentUpkeep
 internal import JSONRPC
 package import Secrets
 internal import Synchronization
@@ -18,6 +22,7 @@ package final class AgentService: Sendable {
   package let introductions = ConcurrencyLimit(most: 16, of: "changes of providers and imports at one time")
   /// Searches for the issuer of a URL, apart from `introductions`: a slow host must not block `provider.add`.
   package let searches = ConcurrencyLimit(most: 8, of: "searches for providers at one time")
+  package let setup: ProviderSetup
   package let providerTests = ProviderTests()
   package let events: any EventPublishing
   package let vault: VaultActor
@@ -28,6 +33,8 @@ package final class AgentService: Sendable {
   package let locking: LockingRules
   package let accounts: AccountDirectory
   package let signIns: SignInCoordinator
+  package let secretAdmission: SecretAdmission
+  let secretExpiry: SecretExpiryWatch
   package let revocations: RevocationWorker
   package let operations: OperationWorker
   package let policySource: PolicySourceWorker
@@ -74,8 +81,6 @@ package final class AgentService: Sendable {
       timeWasSet: { directory.value?.clockChanged(of: $0) })
     self.tables = tables
     let settling = Alarm(clock: environment.clock, background: background)
-    administrator = AdministratorWatch(
-      environment.configuration.administratorFiles, table: tables.administrator, read: documents)
     vault = VaultActor(
       store: store, anchor: anchor,
       dependencies: VaultDependencies(
@@ -102,15 +107,28 @@ package final class AgentService: Sendable {
     let revoker = Handle<RevocationWorker>()
     let operationHandle = Handle<OperationWorker>()
     dependencies = AccountDependencies(
-      vault: vault, tables: tables, background: background, events: events, environment: environment, revoker: revoker,
-      operations: operationHandle)
+      vault: vault, tokenCache: tables.tokenCache, validTokens: tables.validTokens, decisions: tables.decisions,
+      time: tables.time, stepUps: tables.stepUps, background: background, events: events, environment: environment,
+      offlineWindow: { [policyCache = tables.policyCache] in policyCache.longestOfflineWindow(of: $0, in: $1) },
+      later: AccountDependencies.LaterParts(
+        revoke: { [background] entry in background.start { _ = await revoker.value?.send(entry) } },
+        drain: { await revoker.value?.drain($0, of: $1) },
+        operationsMayGo: { [background] id in background.start { await operationHandle.value?.accountReturned(id) } },
+        networkIsThere: { [background] in background.start { await operationHandle.value?.networkIsThere() } }))
     accounts = AccountDirectory(dependencies: dependencies)
     directory.value = accounts
     signIns = SignInCoordinator(dependencies: dependencies, accounts: accounts)
+    secretExpiry = SecretExpiryWatch(dependencies: dependencies, accounts: accounts)
+    secretAdmission = SecretAdmission(signIns, expiry: secretExpiry)
     backups = BackupCoordinator(
       vault: vault, accounts: accounts, events: events, files: environment.backups, clock: environment.clock)
     revocations = RevocationWorker(dependencies: dependencies)
     revoker.value = revocations
+    setup = ProviderSetup(
+      environment: environment, vault: vault, time: tables.time, background: background, revocations: revocations)
+    administrator = AdministratorWatch(
+      tables.administrator, policies: tables.policyCache, dependencies: dependencies, accounts: accounts,
+      revocations: revocations, read: documents)
     erasures = ErasureWorker(vault: vault, clock: environment.clock, background: background)
     erasureHandle.value = erasures
     signOuts = SignOutCoordinator(
@@ -118,8 +136,9 @@ package final class AgentService: Sendable {
     operations = OperationWorker(
       dependencies: dependencies, accounts: accounts, revocations: revocations,
       decisions: PolicyDecisionPoint(
-        accounts: accounts, policyCache: tables.policyCache, audit: audit, clock: environment.clock,
-        entropy: environment.entropy))
+        accounts: accounts, policyCache: tables.policyCache, routes: tables.requestRoutes, audit: audit,
+        clock: environment.clock, entropy: environment.entropy),
+      attempts: tables.operationAttempts)
     operationHandle.value = operations
     policySource = PolicySourceWorker(
       vault: vault, environment: environment, background: background, events: events)
@@ -154,7 +173,7 @@ package final class AgentService: Sendable {
     defer { if tokenCache.unlockGeneration != nil { idle.opened() } }
     // Remove what an interrupted backup left.
     environment.backups.removeAll()
-    administrator.begin(policyCache, told: environment.configuration.administratorProblems())
+    administrator.begin()
     do throws(AgentFailure) {
       switch try await vault.open(protection: protection, acceptingOldStore: acceptingOldStore) {
       case .open: return true
@@ -175,7 +194,7 @@ package final class AgentService: Sendable {
   /// Serves until `shutDown()`; returns when everything in flight has ended.
   package func run() async {
     resumeWork()
-    administrator.watch(self)
+    administrator.watch()
     environment.signals.start { [weak self] in self?.happened($0) }
     await background.run()
     // Before the machine shuts down: its uptime counts in every offline window (docs/offline.md, Time).
@@ -187,15 +206,33 @@ package final class AgentService: Sendable {
   func resumeWork() {
     background.start { [revocations] in await revocations.resume(.due) }
     background.start { [operations] in await operations.resume() }
+    background.start { [secretExpiry] in await secretExpiry.look() }
     background.start { [policySource] in await policySource.resume() }
     background.start { [self] in try? await finishRotation() }
   }
 
   package var decisions: PolicyDecisionPoint {
     PolicyDecisionPoint(
-      accounts: accounts, policyCache: policyCache, audit: audit, clock: environment.clock, entropy: environment.entropy
+      accounts: accounts, policyCache: policyCache, routes: tables.requestRoutes, audit: audit,
+      clock: environment.clock, entropy: environment.entropy
     )
   }
+
+  package var authorizer: RequestAuthorizer {
+    RequestAuthorizer(decisions: decisions, prompts: requestPrompts, grants: callerGrants)
+  }
+
+  package var passes: RequestPasses {
+    RequestPasses(decisions: decisions, grants: callerGrants, vault: vault)
+  }
+
+  package var diagnosis: AgentDiagnosis {
+    AgentDiagnosis(
+      of: vault, environment, accounts: accounts, policySource: policySource, administrator: administrator)
+  }
+
+  /// Looks at the administrator's files for a caller that is about to be told what they concern.
+  package func lookAgain() async { await administrator.lookAgain() }
 
   package var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }
 
@@ -243,12 +280,7 @@ package final class AgentService: Sendable {
     time.clockMayHaveChanged()
     callerGrants.endConnectionsWithoutGrant()
     accounts.clockChanged()
+    background.start { [secretExpiry] in await secretExpiry.look() }
     connectivityMayHaveReturned()
-  }
-
-  /// A client for a provider that is being configured. Its failures do not count for connectivity, since its address
-  /// may be mistyped.
-  package func client(of provider: Provider) -> ProviderClient {
-    ProviderClient(provider: provider, dependencies: .init(environment, time: time))
   }
 }

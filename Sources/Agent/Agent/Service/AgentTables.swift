@@ -1,7 +1,10 @@
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentPorts
+internal import AgentRecords
 internal import AgentStore
+internal import AgentUpkeep
 internal import Secrets
 
 /// The tables of all features, and what each needs of another one. A feature with a new table adds it here.

@@ -27,7 +27,7 @@ extension ProviderClient {
       return refusal.error == nil ? .unreadable : .failed(meaning(of: refusal))
     case .response(let response):
       return .failed(meaning(of: TokenEndpointRefusal(response, now: now)))
-    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .notConnected(let failure): return .failed(.offline(failure))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
     // Nothing was given that could be lost: the provider forgets the code by itself.
     case .unknown: return .failed(.transient("noAnswer", retryAfter: nil))

@@ -25,7 +25,7 @@ extension ProviderClient {
     guard canAuthenticate else { return .failed(.unsigned) }
     switch await send(FormBody.pushedAuthorization(parameters).finish(), to: endpoint, naming: true, boundTo: device) {
     case .response(let response): return read(response, isBound: device != nil)
-    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .notConnected(let failure): return .failed(.offline(failure))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
     case .unknown: return .failed(.transient("noAnswer", retryAfter: nil))
     }

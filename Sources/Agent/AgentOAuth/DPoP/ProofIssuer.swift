@@ -5,13 +5,21 @@ package import Secrets
 
 /// How one request is authorized.
 package struct RequestAuthorization: Sendable {
-  package var fields: [HTTPField]
+  /// Nil for a request to the token endpoint, whose form has what it is authorized by.
+  fileprivate var credential: AccessCredential?
+  fileprivate var proof: Secret?
   /// The nonce in its proof.
   package var nonce: String?
   /// The time in its proof.
   var time: Timestamp?
   /// A proof is for one sending: a server that has seen it refuses it.
   package var hasProof: Bool { time != nil }
+
+  /// Puts the credential and its proof to their places in the request.
+  package func authorize(_ request: inout HTTPRequest) {
+    if let credential { request.place(credential.token, at: credential.placement) }
+    if let proof { request.fields.append(HTTPField("DPoP", secret: proof)) }
+  }
 }
 
 /// Makes proofs of possession for requests to one provider and its resource servers, and remembers the servers' nonces
@@ -35,12 +43,11 @@ package struct ProofIssuer: Sendable {
   package func authorization(
     by credential: AccessCredential, for method: String, _ url: HTTPURL, nonce: String? = nil
   ) -> RequestAuthorization? {
-    guard let key = credential.key else { return RequestAuthorization(fields: [.bearer(credential.token)]) }
+    guard let key = credential.key else { return RequestAuthorization(credential: credential) }
     let nonce = nonce ?? dependencies.nonces.nonce(for: .resources, at: url, by: key)
     guard let proof = proof(for: method, url, by: key, accessToken: credential.token, nonce: nonce) else { return nil }
     return RequestAuthorization(
-      fields: [.dpop(credential.token), HTTPField("DPoP", secret: proof)], nonce: nonce,
-      time: dependencies.time.now(for: provider))
+      credential: credential, proof: proof, nonce: nonce, time: dependencies.time.now(for: provider))
   }
 
   /// Remembers the nonce of a resource server's response, and returns it if it is not the one that the request had.
@@ -66,7 +73,7 @@ package struct ProofIssuer: Sendable {
     let nonce = nonce ?? dependencies.nonces.nonce(for: .tokens, at: url, by: key)
     let time = dependencies.time.now(for: provider)
     guard let proof = proof(for: "POST", url, by: key, accessToken: nil, nonce: nonce) else { return nil }
-    return RequestAuthorization(fields: [HTTPField("DPoP", secret: proof)], nonce: nonce, time: time)
+    return RequestAuthorization(proof: proof, nonce: nonce, time: time)
   }
 
   /// Remembers the nonce of a token endpoint's response. True if the request was refused for its proof, and not

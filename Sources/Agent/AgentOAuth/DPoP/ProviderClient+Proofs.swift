@@ -1,17 +1,22 @@
 internal import AgentCore
-internal import AgentModel
+package import AgentModel
 package import AgentPorts
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
-/// An access token with the key that it is bound to.
+/// An access token with the key that it is bound to, or a secret with its place.
 package struct AccessCredential: Sendable {
   package var token: Secret
-  /// Nil for a bearer token.
+  /// Nil for a bearer token and for a secret.
   package var key: DeviceKey?
+  /// Where it stands in a request.
+  package var placement: SecretPlacement
 
-  package init(_ token: Secret, boundTo key: DeviceKey?) { (self.token, self.key) = (token, key) }
+  package init(_ token: Secret, boundTo key: DeviceKey?, at placement: SecretPlacement = .bearer) {
+    (self.token, self.key) = (token, key)
+    self.placement = key == nil ? placement : .dpop
+  }
 }
 
 /// Requests with proofs of possession (docs/dpop.md).
@@ -26,7 +31,7 @@ extension ProviderClient {
         return .notConnected(.other)
       }
       var sent = request
-      sent.fields += authorization.fields
+      authorization.authorize(&sent)
       let outcome = await send(sent)
       guard case .response(let response) = outcome,
         let nonce = proofs.rememberNonce(of: response, from: url, by: credential, to: authorization), renewed == nil,
@@ -59,7 +64,7 @@ extension ProviderClient {
         return outcome
       }
       guard let proof = proofs.tokenProof(at: url, by: device, nonce: nonce) else { return .notConnected(.other) }
-      request.fields += proof.fields
+      proof.authorize(&request)
       let outcome = await send(request).answering(request.body)
       guard case .response(let response) = outcome else { return outcome }
       recordTime(response)

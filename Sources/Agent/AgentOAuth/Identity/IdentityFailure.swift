@@ -13,6 +13,9 @@ package enum IdentityFailure: Error, Sendable {
   case notNamed(UnnamedPerson)
   /// The keys that verify ID tokens could not be read.
   case keysUnread(DocumentFailure)
+  /// The provider names no key set that can be asked for; `found`: what its document has instead, for people
+  /// (`ServerMetadata.IgnoredEndpoint`).
+  case keySetUnnamed(found: String?)
   case accessTokenMissing
 }
 

@@ -131,11 +131,12 @@ package struct IdentityProof {
     } catch {
       throw .idTokenInvalid(error)
     }
-    let keys = try await keys()
+    guard let keys = try await keys() else {
+      throw .keySetUnnamed(found: client.provider.ignoredEndpoints?.first { $0.name == "jwks" }?.found)
+    }
     let claims: IDTokenClaims
     let warnings: [IDTokenWarning]
     do throws(IDTokenFailure) {
-      guard let keys else { throw .keyNotFound }
       let listed = await client.documents.withAlgorithms(of: [token], keys, into: keySets)
       guard try listed.haveSigned(parsed, by: client.signatures) else { throw .signatureInvalid }
       claims = try IDTokenClaims(parsed, names: claimNames)
@@ -230,7 +231,8 @@ package struct IdentityProof {
       var found = Claims()
       found.subject = node.subject(namedBy: client.provider.preset)
       found.tenant = names.tenant.flatMap { node.text(ofMember: $0) }
-      found.name = node["name"]?.string ?? node["login"]?.string ?? node["preferred_username"]?.string
+      let names: [StaticString] = ["name", "display_name", "login", "preferred_username", "username"]
+      found.name = names.lazy.compactMap { node[$0]?.string }.first
       found.email = node["email"]?.string
       if rolesClaim != nil { found.roles = RightsClaims(node, rolesClaim: rolesClaim).roles ?? [] }
       return (found, node["sub"]?.string, node.membersForPeople)

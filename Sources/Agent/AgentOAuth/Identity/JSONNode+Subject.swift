@@ -33,7 +33,7 @@ extension JSONNode {
       case .object:
         let inside = value.members.first { ["sub", "id"].contains($0.key.string) }?.key.string
         return "\(name) (\(inside.map { "an object with `\($0)`" } ?? value.kindForPeople))"
-      case .string where ["sub", "id"].contains(key.string): return "\(name) (empty)"
+      case .string where value.textCapacity == 0: return "\(name) (empty)"
       case .string: return name
       default: return "\(name) (\(value.kindForPeople))"
       }

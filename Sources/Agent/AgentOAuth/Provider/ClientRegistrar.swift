@@ -48,7 +48,7 @@ package struct ClientRegistrar: Sendable {
       }
       let error = refusal.error.flatMap { Self.errors.contains($0) ? $0 : nil }
       throw .refused(error: error)
-    case .outcome(.notConnected): throw .offline
+    case .outcome(.notConnected(let failure)): throw .offline(failure)
     case .outcome(.untrusted(let reason)): throw .untrusted(reason)
     case .outcome(.unknown): throw .answerLost
     case .redirected(_, let origin): throw .redirected(to: origin)
@@ -119,7 +119,7 @@ extension Provider {
 }
 
 extension ProviderConfiguration.Redirect {
-  /// With the port that `AgentService.register` chose: RFC 8252 §7.3 has the server pass over it, and some compare it.
+  /// With the port that `ProviderSetup.register` chose: RFC 8252 §7.3 has the server pass over it, and some compare it.
   fileprivate var registeredURI: String {
     "http://\(host.contains(":") ? "[\(host)]" : host)\(port.map { ":\($0)" } ?? "")\(path)"
   }

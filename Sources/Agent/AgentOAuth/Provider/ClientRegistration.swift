@@ -79,7 +79,7 @@ extension ClientRegistration {
 
 extension JSONNode {
   /// A text, or a whole number as some servers write ids.
-  fileprivate var idText: String? {
+  var idText: String? {
     if kind == .number, raw.allSatisfy({ (0x30...0x39).contains($0) }) { return String(decoding: raw, as: UTF8.self) }
     return string
   }

@@ -95,7 +95,8 @@ extension Provider {
     let (new, old) = (configuration, before.configuration)
     var (newPlaces, oldPlaces) = (new.endpoints, old.endpoints)
     (newPlaces.token, oldPlaces.token) = (nil, nil)
-    return newPlaces != oldPlaces || new.caFile != old.caFile || new.proxy != old.proxy || new.pins != old.pins
+    return newPlaces != oldPlaces || new.secret != old.secret || new.caFile != old.caFile || new.proxy != old.proxy
+      || new.pins != old.pins
       || new.pinsExpireAt != old.pinsExpireAt || new.allowedOrigins != old.allowedOrigins
       || new.allowedFields != old.allowedFields || new.dpop != old.dpop
       || new.requiresPKCE != old.requiresPKCE || new.identity != old.identity

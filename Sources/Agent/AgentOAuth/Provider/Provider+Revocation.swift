@@ -17,6 +17,11 @@ extension Provider {
     return part
   }
 
+  /// A token or a secret of its accounts can be revoked.
+  package var canRevoke: Bool {
+    configuration.kind == .secret ? configuration.secret?.revoke != nil : endpoints.revocation != nil
+  }
+
   /// The provider's metadata lists how a client must authenticate to revoke, and this client's method is not in it:
   /// a revocation will be refused.
   package var refusesItsRevocations: Bool {
@@ -29,6 +34,12 @@ extension Provider {
   /// Whether a token that `kept` was to revoke may be sent to this provider's revocation endpoint: the same client, and
   /// an endpoint at an origin that `kept` had already.
   package func mayRevoke(for kept: Provider) -> Bool {
+    // A secret ends by the request that was configured when it was put away, unless another one is the same.
+    if kept.configuration.kind == .secret || configuration.kind == .secret {
+      return configuration.kind == kept.configuration.kind && isSameClient(as: kept)
+        && configuration.secret?.revoke == kept.configuration.secret?.revoke
+        && configuration.secret?.placement == kept.configuration.secret?.placement
+    }
     guard kept.hasEndpoints, isSameClient(as: kept), isIssuer(of: kept.issuingClient),
       let place = endpoints.revocation.flatMap({ HTTPURL($0)?.origin })
     else { return false }

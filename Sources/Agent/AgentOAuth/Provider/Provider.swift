@@ -143,6 +143,7 @@ package struct Provider: Sendable {
     rule.refusesBearerTokens = configuration.dpop == .required
     rule.standardResource = configuration.standardResource
     rule.scopeSeparators = scopeSeparators
+    rule.secrets = configuration.secret.map { .init(isAsked: $0.whoami != nil, placement: $0.placement) }
     return rule
   }
 
@@ -229,6 +230,7 @@ package struct Provider: Sendable {
       writer.member("narrowing", it.narrowing.rawValue)
       writer.member("dpop", it.dpop.rawValue)
       it.writeExactness(to: &writer)
+      it.writeSecrets(to: &writer)
       writer.key("errorCodes")
       writer.beginObject()
       for (code, meaning) in it.errorCodes.sorted(by: { $0.key < $1.key }) {
@@ -308,6 +310,7 @@ package struct Provider: Sendable {
       it.narrowing = node["narrowing"]?.string.flatMap { .init(rawValue: $0) } ?? .unknown
       it.dpop = node["dpop"]?.string.flatMap { .init(rawValue: $0) } ?? .auto
       it.readExactness(node)
+      it.readSecrets(node)
       for (code, meaning) in node.members(of: "errorCodes") {
         guard let code = code.string, let meaning = meaning.string.flatMap({ FailureClass(rawValue: $0) }) else {
           continue

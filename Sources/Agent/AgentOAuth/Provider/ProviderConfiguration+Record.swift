@@ -25,6 +25,20 @@ extension ProviderConfiguration {
     }
   }
 
+  func writeSecrets(to writer: inout JSONWriter) {
+    if kind != .openid { writer.member("kind", kind.rawValue) }
+    guard let secret else { return }
+    writer.key("secret")
+    writer.beginObject()
+    secret.write(to: &writer)
+    writer.endObject()
+  }
+
+  mutating func readSecrets(_ record: JSONNode) {
+    kind = record["kind"]?.string.flatMap { AccountKind(rawValue: $0) } ?? .openid
+    secret = record["secret"].flatMap { SecretSettings($0) }
+  }
+
   func writeExactness(to writer: inout JSONWriter) {
     if requiresPKCE {
       writer.key("requirePkce")

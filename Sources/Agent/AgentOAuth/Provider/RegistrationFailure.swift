@@ -2,7 +2,7 @@ package import AgentModel
 
 /// Why the agent could not register itself as a client (RFC 7591). Nothing was changed.
 package enum RegistrationFailure: Error, Sendable {
-  case offline, untrusted(TrustFailure)
+  case offline(ConnectFailure), untrusted(TrustFailure)
   /// The answer was lost.
   case answerLost
   /// The provider registered a client that this agent can't be.

@@ -3,7 +3,7 @@ internal import AgentPorts
 
 /// Why a document of the provider could not be read.
 package enum DocumentFailure: Error, Sendable {
-  case offline, untrusted(TrustFailure), unavailable(status: Int), malformed
+  case offline(ConnectFailure), untrusted(TrustFailure), unavailable(status: Int), malformed
   /// The document names another issuer than the one that it was asked for (RFC 8414 §3.3).
   case issuerMismatch
   /// Its address leads to this other origin, or nil if its redirects are not followed for another reason. Nothing was sent

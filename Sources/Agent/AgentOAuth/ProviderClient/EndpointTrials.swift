@@ -29,7 +29,14 @@ package struct EndpointTrials: Sendable {
     var form = FormBody()
     form.append("grant_type", "refresh_token")
     form.append("refresh_token", neverIssued)
-    return judge(await client.exchange(form), passing: Self.tokenRefusals)
+    let outcome = await client.exchange(form)
+    // In whatever words the provider has for a dead token.
+    if case .response(let response) = outcome,
+      case .reauthenticate = client.classify(TokenEndpointRefusal(response, now: client.now))
+    {
+      return .works
+    }
+    return judge(outcome, passing: Self.tokenRefusals)
   }
 
   /// RFC 7009 §2.2: a token that the server does not know counts as revoked.
@@ -103,10 +110,8 @@ package struct EndpointTrials: Sendable {
     "error", "errors", "failed", "failure", "invalid", "denied", "forbidden",
   ]
 
-  /// The words of a server that knows the client, and not the refresh token.
-  private static let tokenRefusals: Set = [
-    "invalid_grant", "bad_refresh_token", "invalid_refresh_token", "expired_token",
-  ]
+  /// The words of a server that knows the client, and not the refresh token, beside those that the tables have.
+  private static let tokenRefusals: Set = ["invalid_grant", "bad_refresh_token", "expired_token"]
   /// The words of a server that wants a proof of possession, which no trial has: they come after the client was known.
   private static let proofRefusals: Set = ["invalid_dpop_proof", "use_dpop_nonce"]
   private static let clientRefusals: Set = ["invalid_client", "unauthorized_client", "incorrect_client_credentials"]
@@ -134,7 +139,7 @@ package struct EndpointTrials: Sendable {
       case 404, 405, 410, 501: return .notThere
       default: return .refused(error: nil, status: response.status)
       }
-    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .notConnected(let failure): return .failed(.offline(failure))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
     case .unknown: return .failed(.transient("noAnswer", retryAfter: nil))
     }

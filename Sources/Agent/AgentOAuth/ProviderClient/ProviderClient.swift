@@ -136,7 +136,7 @@ package struct ProviderClient: Sendable {
         let bounded = pause.map { min($0, FailureClassifier.longestPause) }
         return .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: bounded))
       }
-    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .notConnected(let failure): return .failed(.offline(failure))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
     case .unknown(_, partial: let partial?) where TokenResponseClassifier.isReadable(partial: partial):
       return judge(.response(partial), isBound: isBound, mayRotate: mayRotate)
@@ -147,7 +147,12 @@ package struct ProviderClient: Sendable {
   /// `isBound`: the request had a proof of possession.
   package func meaning(of refusal: TokenEndpointRefusal, isBound: Bool = false) -> ExchangeFailure {
     dependencies.refusals?.record(refusal, from: provider.configuration.name, hiding: provider.clientSecret)
-    return FailureClassifier.classify(
+    return classify(refusal, isBound: isBound)
+  }
+
+  /// What a refusal means at this provider, for one that is not kept.
+  func classify(_ refusal: TokenEndpointRefusal, isBound: Bool = false) -> ExchangeFailure {
+    FailureClassifier.classify(
       refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures, isBound: isBound)
   }
 

@@ -27,7 +27,9 @@ extension ProviderDocuments {
       else { return .outcome(outcome) }
       let next = response.field("Location").flatMap(url.resolving)
       guard let next, next.origin == url.origin else { return .redirected(status: response.status, to: next?.origin) }
-      guard redirects < Self.mostRedirects, Self.keeps(request.method, response.status) else {
+      guard redirects < Self.mostRedirects, Self.keeps(request.method, response.status),
+        credential?.placement.isInURL != true
+      else {
         return .redirected(status: response.status, to: nil)
       }
       redirects += 1

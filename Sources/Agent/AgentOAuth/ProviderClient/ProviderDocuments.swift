@@ -45,7 +45,7 @@ package struct ProviderDocuments: Sendable {
     case .outcome(.response(let response)) where response.status == 200: return response.body
     case .outcome(.response(let response)): throw .unavailable(status: response.status)
     case .outcome(.untrusted(let reason)): throw .untrusted(reason)
-    case .outcome(.notConnected): throw .offline
+    case .outcome(.notConnected(let failure)): throw .offline(failure)
     case .outcome(.unknown): throw .unavailable(status: 0)
     case .redirected(_, let origin): throw .redirected(to: origin)
     }

@@ -5,7 +5,7 @@ package enum RightsFailure: Error, Sendable {
   /// No access token to ask with.
   case noAccessToken
   case untrusted(TrustFailure)
-  case offline(String)
+  case offline(ConnectFailure)
   case unavailable(String, retryAfter: Milliseconds? = nil)
   case refused(String)
   /// The address leads to this other origin, or nil if its redirects are not followed for another reason. A portal may do

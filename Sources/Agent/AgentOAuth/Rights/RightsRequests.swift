@@ -79,7 +79,7 @@ package struct RightsRequests: Sendable {
       switch error {
       case .malformed, .issuerMismatch: throw .refused("introspectionMalformed")
       case .redirected: throw .refused("introspectionRefused")
-      case .offline: throw .offline("introspection")
+      case .offline(let failure): throw .offline(failure)
       case .untrusted(let failure): throw .untrusted(failure)
       case .unavailable:
         if error.isTemporary { throw .unavailable("introspection") }
@@ -114,7 +114,7 @@ package struct RightsRequests: Sendable {
     switch await client.documents.fetch(request, authorizedBy: accessToken) {
     case .outcome(.response(let response)) where response.status == 200: return (response.body, response.sentAt)
     case .outcome(.response(let response)): throw refusal(response)
-    case .outcome(.notConnected(let failure)): throw .offline(failure.rawValue)
+    case .outcome(.notConnected(let failure)): throw .offline(failure)
     case .outcome(.untrusted(let reason)): throw .untrusted(reason)
     case .outcome(.unknown(.tooLarge, _)): throw .refused("tooLarge")
     case .outcome(.unknown(let lost, _)): throw .unavailable(lost.rawValue)

@@ -53,7 +53,7 @@ package struct RoleExchange: Sendable {
     let request = HTTPRequest(method: "POST", to: role.endpoint, fields: fields, body: form.finish(), pins: [])
     switch await http.send(request) {
     case .response(let response): return Self.read(response, asked: role.durationSeconds, now: now)
-    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .notConnected(let failure): return .failed(.offline(failure))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
     case .unknown(let lost, _): return .failed(.unknownOutcome(lost.rawValue))
     }

@@ -116,7 +116,7 @@ extension ProviderClient {
     if let details = key.details { form.append("authorization_details", details.text) }  // RFC 9396 §6
     switch await exchange(form, boundTo: subject.key) {
     case .response(let response): return read(response, hasProof: subject.key != nil)
-    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .notConnected(let failure): return .failed(.offline(failure))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
     case .unknown(let lost, _): return .failed(.unknownOutcome(lost.rawValue))
     }

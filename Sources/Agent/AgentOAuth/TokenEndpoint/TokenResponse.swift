@@ -13,7 +13,7 @@ package struct TokenResponse: Sendable {
   package var issuedAccessToken: Bool
   /// `Bearer` or `DPoP`; empty for a type that this agent does not know.
   package var tokenType: String
-  /// The `token_type` of an access token that this agent must not use, as it was told.
+  /// What stands as `token_type` of an access token that this agent must not use, for people.
   package var unknownTokenType: String?
   /// Nil if the provider did not say.
   package var expiresIn: Milliseconds?
@@ -84,7 +84,7 @@ package struct TokenResponse: Sendable {
         [node["refresh_token_expires_in"], node["refresh_expires_in"]].compactMap { $0?.lifetime }),
       scope: node["scope"]?.scopes(separators), idToken: node["id_token"]?.nonemptySecret)
     if accessToken != nil, tokenType == nil, let told = node["token_type"] {
-      unknownTokenType = told.string ?? told.kindForPeople
+      unknownTokenType = told.string.map { "`\"\(ProviderRefusals.cleaned($0))\"`" } ?? told.kindForPeople
     }
     authorizationDetails = AuthorizationDetails(granted: node["authorization_details"])
     resources = node["resource"]?.strings ?? [node["resource"]?.string].compactMap { $0 }
@@ -247,7 +247,7 @@ extension TokenEndpointRefusal {
       var refusal = self
       refusal.error = node["error"]?.word
       refusal.suberror = (node["suberror"] ?? node["error_subtype"])?.word
-      refusal.description = node["error_description"]?.text(upTo: Self.longestDescription)
+      refusal.description = (node["error_description"] ?? node["message"])?.text(upTo: Self.longestDescription)
       refusal.claims = node["claims"]?.text(upTo: Self.longestClaims)
       // The first one decides where the person configured two of them.
       let lists = (node["error_codes"].map { Array($0.elements) } ?? []).prefix(Self.mostCodes)

@@ -1,10 +1,11 @@
-internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
 internal import AgentStore
+internal import AgentUpkeep
 internal import JSONRPC
 
 /// Reads the documents of the administrator's files: those of `provider.add` and of `policy.set`
@@ -16,6 +17,7 @@ struct AdministratorDocuments {
   static func read(_ listing: AdministratorListing, signer: any ClientKeySigner) -> LaidDown {
     var documents = AdministratorDocuments(signer: signer, found: LaidDown(mark: listing.mark))
     documents.each(of: listing.providers) { $0.provider($1, $2) }
+    if listing.policies.isHidden { documents.found.unread.append(UnreadPolicy(name: nil, path: listing.policies.path)) }
     documents.each(of: listing.policies, unused: { $0.unread($1, nil) }) { $0.policy($1, $2) }
     return documents.found
   }
@@ -115,16 +117,18 @@ struct AdministratorDocuments {
     }
   }
 
-  /// Notes a policy whose document can't be used: under the name that it gives itself, or else under the file's.
+  /// Notes a policy whose document can't be used: under the name that it gives itself, or else under any, also the file's.
   private mutating func unread(_ file: AdministratorListing.File, _ bytes: [UInt8]?) {
     let own = bytes?.withUnsafeBytes { bytes -> String? in
       var tape = JSONTape()
       guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return nil }
       return tape.withRoot(of: bytes) { $0.kind == .object ? $0["name"]?.string : nil }
     }
-    let names = [own ?? nil, file.stem].compactMap { $0 }
-    guard let name = names.first(where: PolicyDocument.isName) else { return }
+    let name = own.flatMap(\.self).flatMap { PolicyDocument.isName($0) ? $0 : nil }
     found.unread.append(UnreadPolicy(name: name, path: file.path))
+    if name == nil, PolicyDocument.isName(file.stem) {
+      found.unread.append(UnreadPolicy(name: file.stem, path: file.path))
+    }
   }
 
   /// Of one policy.

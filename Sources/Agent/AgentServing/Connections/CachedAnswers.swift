@@ -1,6 +1,8 @@
 internal import Agent
 internal import AgentModel
 internal import AgentPorts
+internal import AgentRecords
+internal import AgentSessions
 internal import JSONRPC
 
 /// The fast path: answers from `TokenCache` and `DecisionCache` on the reading thread, to which it belongs.

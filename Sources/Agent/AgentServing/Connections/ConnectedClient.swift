@@ -1,6 +1,8 @@
 internal import Agent
+internal import AgentDecisions
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
 internal import JSONRPC
 internal import Secrets

@@ -2,6 +2,7 @@ internal import Agent
 public import AgentModel
 public import AgentPorts
 internal import AgentProtocol
+internal import AgentSessions
 internal import JSONRPC
 
 /// One client over any transport: bytes in, lines out.

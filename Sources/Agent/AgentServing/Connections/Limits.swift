@@ -1,5 +1,3 @@
-internal import Agent
-
 /// The bounds of the wire that a configuration may change.
 public struct ServingLimits: Hashable, Sendable {
   /// A person's programs at the same time, with room for some that leak connections.

@@ -1,4 +1,3 @@
-internal import Agent
 internal import Synchronization
 
 /// Lets later requests of a connection wait for one that must be answered first (a method's `ordering` in the schema).

@@ -1,4 +1,3 @@
-internal import Agent
 internal import AgentPorts
 internal import Synchronization
 

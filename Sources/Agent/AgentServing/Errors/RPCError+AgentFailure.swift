@@ -1,5 +1,5 @@
-internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
@@ -60,7 +60,12 @@ extension AgentFailure {
     case .request(let failure, _, _): failure.wireReason
     case .caller(.grantNeeded): "grantNeeded"
     case .caller(.grantRefused): "grantRefused"
-    case .rights(.offline(let reason), _), .rights(.unavailable(let reason, _), _), .rights(.refused(let reason), _):
+    // Beside these a provider that can't be reached is told without a reason.
+    case .token(.offline(.proxy(let failure), _), _), .provider(.document(.offline(.proxy(let failure)))),
+      .provider(.registration(.offline(.proxy(let failure)))):
+      failure.word
+    case .rights(.offline(let failure), _): failure.word
+    case .rights(.unavailable(let reason, _), _), .rights(.refused(let reason), _):
       reason
     case .rights(.redirected(let status, _), _): "status\(status)"
     case .signIn(let failure): failure.wireReason
@@ -112,14 +117,14 @@ extension AgentFailure {
     case .rights(.untrusted, _), .rights(.refused, _), .managed, .providerFileGone, .provider(.fileGone):
       [.administrator]
     case .rights(.offline, _), .request(.notSent, _, _): [.connect]
-    case .request(.untrusted, _, _), .originNotAllowed, .notBound: [.administrator]
+    case .request(.untrusted, _, _), .originNotAllowed, .originServed, .notBound: [.administrator]
     case .challenged: [.interact, .reauthenticate]
     case .signIn(.exchange(.offline)), .provider(.document(.offline)), .provider(.registration(.offline)): [.connect]
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.wireRemedies
     case .stepUp(.wrong, _, _), .stepUp(.required, _, _): [.stepUp]
     case .stepUp(.destroyed, _, _), .stepUp(.recentSignInRequired, _, _): [.reauthenticate]
-    case .provider(.damaged), .vaultDamaged, .rolledBack, .anchorDamaged, .anchorUnreadable, .auditDamaged,
-      .backup(.damaged), .keyGone,
+    case .provider(.damaged), .vaultDamaged, .rolledBack, .anotherStore, .anchorDamaged, .anchorUnreadable,
+      .auditDamaged, .backup(.damaged), .keyGone,
       .keySlot(.damaged), .keySlot(.costsOutOfBounds), .keySlot(.unknown), .keySlot(.changed):
       [.administrator]
     case .key(let failure, _): failure == .locked ? [] : [.administrator]
@@ -144,7 +149,9 @@ extension AgentFailure {
     case .challenged(let demand, _): demand.wireDetails
     case .request(.responseTooLarge, _, _): [("limit", .number(Int64(RequestSender.maximumResponseBytes)))]
     // The provider refused nothing.
-    case .token(.misconfigured(TokenMachine.notBound), _), .token(.misconfigured(TokenMachine.noRefreshToken), _): []
+    case .token(.misconfigured(TokenMachine.notBound), _), .token(.misconfigured(TokenMachine.noRefreshToken), _),
+      .token(.misconfigured(TokenMachine.notSupported), _):
+      []
     case .token(.misconfigured(let error), _), .signIn(.exchange(.misconfigured(let error))),
       .signIn(.answer(.refused(let error))), .provider(.pushRefused(let error)),
       .provider(.registration(.refused(let error?))):
@@ -209,6 +216,7 @@ extension TokenMachine.Refusal {
     switch self {
     case .signedOut, .reauthenticate: [.reauthenticate]
     case .misconfigured(TokenMachine.noRefreshToken): [.reauthenticate]
+    case .misconfigured(TokenMachine.notSupported): []
     case .locked, .misconfigured, .untrustedServer: [.administrator]
     case .interaction: [.interact, .reauthenticate]
     case .offline: [.connect]
@@ -220,7 +228,8 @@ extension TokenMachine.Refusal {
 extension RequestFailure {
   var wireReason: String? {
     switch self {
-    case .notSent(let reason), .lost(let reason): reason
+    case .notSent(let failure): failure.word
+    case .lost(let reason): reason
     case .untrusted(let reason): reason.rawValue
     case .responseTooLarge: "responseTooLarge"
     case .tokenRepeated: "tokenRepeated"

@@ -1,4 +1,3 @@
-internal import Agent
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol

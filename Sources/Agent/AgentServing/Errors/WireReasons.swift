@@ -1,4 +1,3 @@
-internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
@@ -15,7 +14,9 @@ extension SignInFailure {
     case .expired: "expired"
     case .cancelled: "cancelled"
     case .denied, .answer(.denied): "denied"
-    case .otherPerson, .identity(.tenantMissing): "identityMismatch"
+    case .otherPerson, .identity(.tenantMissing), .secretOfAnother: TokenMachine.identityMismatch
+    case .secretRefused: TokenMachine.secretRefused
+    case .exchange(.misconfigured(ProviderClient.noSubject)): ProviderClient.noSubject
     case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState,
       .wholeAddressNeeded:
       "malformedAnswer"
@@ -24,10 +25,10 @@ extension SignInFailure {
     case .answer(.issuerMismatch): "issuerMismatch"
     case .answer(.refused): "providerError"
     case .identity(.idTokenMissing), .identity(.idTokenInvalid), .identity(.subjectMissing),
-      .identity(.keysUnread):
+      .identity(.keysUnread), .identity(.keySetUnnamed):
       "invalidIdToken"
     case .identity(.noEndpoint), .identity(.notNamed): "noIdentity"
-    case .notATokenResponse, .unknownTokenType, .identity(.accessTokenMissing): "invalidTokenResponse"
+    case .notATokenResponse, .unknownTokenType, .boundUnasked, .identity(.accessTokenMissing): "invalidTokenResponse"
     case .notBound: "notBound"
     case .deviceFlowUnsupported: "flowUnsupported"
     case .invalidDeviceAnswer: "invalidDeviceAnswer"
@@ -38,6 +39,7 @@ extension SignInFailure {
       "refused"
     case .exchange(.unknownOutcome): "answerLost"
     case .exchange(.transient(let reason, _)): reason
+    case .exchange(.offline(.proxy(let failure))): failure.word
     case .exchange(.offline), .exchange(.untrustedServer), .exchange(.misconfigured), .tooMany: nil
     case .answerRejected(let failure, _), .importedTokenSpent(let failure): failure.wireReason
     }

@@ -1,4 +1,3 @@
-internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
@@ -15,6 +14,8 @@ extension EventHub: EventPublishing {
     case .accountRenamed(let alias, let previous): tell(AccountRenamedEvent(alias: alias, previous: previous))
     case .accountSignedOut(let mode, let data, let revocation): tell(AccountSignedOutEvent(mode, data, revocation))
     case .accountErased: tell(AccountErasedEvent())
+    case .accountExpiring(let expiresAt, let left):
+      tell(AccountExpiringEvent(expiresAt: expiresAt, expiresInSeconds: Int(max(0, left.wholeSeconds))))
     case .sessionStateChanged(let state, let previous): tell(SessionStateChangedEvent(state, previous: previous))
     case .sessionExpired(let reason): tell(SessionExpiredEvent(reason: reason, remedies: [.reauthenticate]))
     case .tokenRefreshed(let generation, let expiresAt, let scopes, let resource):

@@ -1,4 +1,3 @@
-internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts

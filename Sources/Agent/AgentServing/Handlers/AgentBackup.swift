@@ -1,7 +1,9 @@
 internal import Agent
 internal import AgentOAuth
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
+internal import AgentUpkeep
 
 enum AgentBackupHandler: MethodHandler {
   typealias Method = AgentBackup

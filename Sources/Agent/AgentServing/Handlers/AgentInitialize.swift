@@ -1,6 +1,8 @@
 internal import Agent
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
+internal import AgentUpkeep
 
 enum AgentInitializeHandler: MethodHandler {
   typealias Method = AgentInitialize

@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentCore
 internal import AgentProtocol
 internal import AgentStore
+internal import AgentUpkeep
 
 enum AgentListKeySlotsHandler: MethodHandler {
   typealias Method = AgentListKeySlots

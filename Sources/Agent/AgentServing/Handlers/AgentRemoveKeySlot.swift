@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentProtocol
 internal import AgentStore
+internal import AgentUpkeep
 
 enum AgentRemoveKeySlotHandler: MethodHandler {
   typealias Method = AgentRemoveKeySlot

@@ -1,10 +1,14 @@
 internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
+internal import AgentUpkeep
 
 enum AgentStatusHandler: MethodHandler {
   typealias Method = AgentStatus
@@ -36,13 +40,14 @@ enum AgentStatusHandler: MethodHandler {
       configuration: agent.environment.configuration.path,
       hardSignOutDemandedBy: agent.environment.configuration.hardSignOutDemandedBy,
       audit: WireAuditSettings(agent.environment.configuration.audit), administrator: administrator(agent),
-      policySource: call.limits == nil ? await agent.policySource.status().map { WirePolicySource($0) } : nil)
+      policySource: call.limits == nil ? await agent.policySource.status().map { WirePolicySource($0) } : nil,
+      trust: WireServerTrust(of: agent.environment.http))
   }
 
   /// Nil where the administrator lays nothing down.
   private static func administrator(_ agent: AgentService) -> WireAdministratorState? {
     let settings = agent.environment.configuration.administrator
-    let problems = agent.administratorProblems
+    let problems = agent.administrator.problems
     let laid = agent.administrator.table.laid
     guard settings.file != nil || !problems.isEmpty || !laid.providers.isEmpty || !laid.policies.isEmpty else {
       return nil

@@ -1,7 +1,9 @@
 internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
 
 enum AuditListHandler: MethodHandler {

@@ -2,7 +2,9 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
+internal import AgentUpkeep
 
 enum AuditVerifyHandler: MethodHandler {
   typealias Method = AuditVerify

@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentProtocol
+internal import AgentSessions
 internal import AgentStore
 
 enum ConnectivityReportHandler: OrderedMethodHandler {

@@ -1,6 +1,8 @@
 internal import Agent
 internal import AgentCore
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 enum CredentialAwsHandler: MethodHandler {

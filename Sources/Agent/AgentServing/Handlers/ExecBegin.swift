@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
 
 enum ExecBeginHandler: MethodHandler {

@@ -1,7 +1,9 @@
 internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
 
 enum GrantCreateHandler: MethodHandler {
@@ -34,11 +36,20 @@ enum GrantCreateHandler: MethodHandler {
         origins?.append(origin)
       }
     }
+    var passOrigins: Set<String>?
+    for (index, text) in (params.passOrigins ?? []).enumerated() {
+      guard let origin = PassedOrigins.normal(text) else {
+        throw .invalidParameter(
+          "/passOrigins/\(index)", expected: "an origin, such as https://pypi.example, without a path; or *")
+      }
+      passOrigins = (passOrigins ?? []).union([origin])
+    }
     let request = CallerGrantRequest(
       client: params.client,
       accounts: try params.accounts.map { selector throws(AgentFailure) in try call.pinned(selector) },
       patterns: patterns, scopes: params.scopes, resources: params.resources,
-      detailTypes: params.authorizationDetailTypes, origins: origins, capabilities: params.capabilities,
+      detailTypes: params.authorizationDetailTypes, origins: origins,
+      passOrigins: passOrigins.map { PassedOrigins($0).texts }, capabilities: params.capabilities,
       isForAgent: isForAgent,
       lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits)
     let (grant, secret) = try await call.agent.vault.commit { vault throws(AgentFailure) in
@@ -47,7 +58,8 @@ enum GrantCreateHandler: MethodHandler {
     return GrantCreate.Result(
       grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
       methods: grant.patterns.map(\.text), scopes: grant.scopes, resources: grant.resources,
-      origins: grant.origins, authorizationDetailTypes: grant.detailTypes,
+      origins: grant.origins, passOrigins: grant.passOrigins.isEmpty ? nil : grant.passOrigins,
+      authorizationDetailTypes: grant.detailTypes,
       capabilities: grant.capabilities.flatMap { $0.isEmpty ? nil : $0 },
       agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
   }

@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentProtocol
 internal import AgentStore
 
@@ -20,7 +21,8 @@ extension WireGrant {
     self.init(
       grant: grant.name, client: grant.client, accounts: grant.accounts, methods: grant.patterns.map(\.text),
       scopes: grant.scopes, resources: grant.resources,
-      origins: grant.origins, authorizationDetailTypes: grant.detailTypes,
+      origins: grant.origins, passOrigins: grant.passOrigins.isEmpty ? nil : grant.passOrigins,
+      authorizationDetailTypes: grant.detailTypes,
       capabilities: grant.capabilities.flatMap { $0.isEmpty ? nil : $0 },
       agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
   }

@@ -3,7 +3,10 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
+internal import AgentUpkeep
 
 enum MetricsReadHandler: MethodHandler {
   typealias Method = MetricsRead

@@ -1,7 +1,9 @@
 internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
 internal import JSONRPC
 internal import Secrets
@@ -25,7 +27,7 @@ enum OperationEnqueueHandler: MethodHandler {
       label: params.label, idempotencyKey: params.idempotencyKey,
       retryWithin: params.retryWithinSeconds.map { .seconds(Int64($0)) }, expiresAt: params.expiresAt,
       key: try call.covered(.standard), limit: call.tokenLimit,
-      caller: call.limits?.caller ?? .owner, requester: call.agent.limits(of: call.limits).caller)
+      caller: call.limits?.caller ?? .owner, requester: call.agent.callerGrants.requestLimits(of: call.limits).caller)
     let done = try await call.agent.operations.requests.enqueue(enqueued, of: params.account)
     return OperationEnqueue.Result(
       account: done.operation.account, operation: done.operation.name,

@@ -1,4 +1,5 @@
 internal import Agent
+internal import AgentDecisions
 internal import AgentProtocol
 internal import AgentStore
 

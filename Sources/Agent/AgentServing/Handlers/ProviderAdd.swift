@@ -1,9 +1,12 @@
 internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 /// Adds a provider after reading its documents, so that a wrong issuer is reported now, and not at the first sign-in.
@@ -25,7 +28,7 @@ enum ProviderAddHandler: MethodHandler {
     try await call.requireCertificates(at: params.caFile)
     if provider.needsDiscovery {
       do throws(AgentFailure) {
-        try await call.agent.discover(&provider, isTyped: true)
+        try await call.agent.setup.discover(&provider, isTyped: true)
         // A corrected issuer may be the preset's.
         if let preset = provider.preset {
           provider.configuration.complete(from: preset, tenantClaim: params.authorization?.tenantClaim)
@@ -38,19 +41,18 @@ enum ProviderAddHandler: MethodHandler {
         throw .provider(.clientIDMissing(.document(failure)))
       }
     }
-    if params.clientId == nil {
-      // Endpoints of the caller's own could be elsewhere, and a limited caller has no part in the person's clients.
-      let mayTakeClient = params.identity == .resource && params.endpoints == nil && call.limits == nil
-      try await call.agent.identifyClient(
+    if params.clientId == nil, provider.configuration.kind == .openid {
+      // Endpoints of the caller's own could be elsewhere.
+      let mayTakeClient = params.identity == .resource && params.endpoints == nil
+      try await call.agent.setup.identifyClient(
         &provider, mayTakeClient: mayTakeClient, keepsRedirectPath: params.redirect?.path != nil)
     }
     do throws(AgentFailure) {
-      _ = try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
-        try vault.providers.requireCovered(params.name, by: limits)
-        return try vault.providers.add(provider)
+      _ = try await call.agent.vault.commit { [provider] vault throws(AgentFailure) in
+        try vault.providers.add(provider)
       }
     } catch {
-      call.agent.dropRegistration(of: provider)
+      call.agent.setup.dropRegistration(of: provider)
       throw error
     }
     return ProviderAdd.Result(provider: WireProvider(provider))
@@ -60,7 +62,15 @@ enum ProviderAddHandler: MethodHandler {
 extension Provider {
   /// The provider as its members describe it, before its documents are read.
   init(describedBy params: ProviderAdd.Params, signer: any ClientKeySigner) throws(AgentFailure) {
-    let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
+    let asked = params.kind.map { AccountKind($0) }
+    let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name, of: asked) }
+    switch asked ?? preset?.kind {
+    case .secret:
+      try self.init(ofSecrets: params, preset)
+      return
+    case .client: throw .invalidParameter("/kind", expected: "openid or secret")
+    case .openid, nil: try params.requireMembers(of: .openid)
+    }
     var configuration = ProviderConfiguration(
       name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset),
       clientID: params.clientId ?? "")

@@ -3,6 +3,8 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 enum ProviderDiscoverHandler: MethodHandler {
@@ -14,7 +16,7 @@ enum ProviderDiscoverHandler: MethodHandler {
     // A locked agent adds no provider, so it looks for none.
     _ = try await call.agent.vault.read { vault throws(AgentFailure) in vault.providerTable.all.isEmpty }
     let discovery = try IssuerDiscovery(
-      params.url, exactly: params.exact == true, caFile: params.caFile, proxy: params.proxy, of: call.agent)
+      params.url, exactly: params.exact == true, caFile: params.caFile, proxy: params.proxy, of: call.agent.setup)
     try await call.requireCertificates(at: params.caFile)
     let found = try await call.agent.searches.run { () async throws(AgentFailure) in try await discovery.run() }
     // As much as the schema allows: what a server tells has no end of its own.

@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentOAuth
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
 
 enum ProviderListHandler: MethodHandler {

@@ -2,6 +2,8 @@ internal import Agent
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 enum ProviderRemoveHandler: MethodHandler {
@@ -11,11 +13,9 @@ enum ProviderRemoveHandler: MethodHandler {
   {
     await call.agent.lookAgain()
     let removed = try await call.agent.vault.commit { [limits = call.limits] vault throws(AgentFailure) in
-      _ = try vault.providers.provider(params.provider, within: limits)
-      try vault.providers.requireCovered(params.provider, by: limits)
-      return try vault.providers.remove(named: params.provider.text)
+      try vault.providers.remove(named: params.provider, by: limits)
     }
-    call.agent.takeBackRegistration(of: removed)
+    call.agent.setup.takeBackRegistration(of: removed)
     call.agent.environment.refusals.forget(params.provider)
     return ProviderRemove.Result(removed: params.provider)
   }

@@ -3,6 +3,8 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 /// Changes the given members and keeps the others. For a new issuer its documents are read first.
@@ -29,7 +31,13 @@ enum ProviderUpdateHandler: MethodHandler {
   private static func update(_ params: ProviderUpdate.Params, _ call: Call) async throws(AgentFailure) -> Provider? {
     let known = try await call.changeable(params.provider)
     var provider = known
-    try configure(&provider, params, call)
+    if provider.configuration.kind == .secret {
+      let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name, of: .secret) }
+      try provider.configuration.apply(secrets: params, preset)
+    } else {
+      try params.requireMembers(of: .openid)
+      try configure(&provider, params, call)
+    }
     if call.limits != nil, provider.directsElsewhere(than: known) { throw .caller(.notCovered) }
     try await call.requireCertificates(at: params.caFile)
     try await readDocuments(of: &provider, params, after: known, call)
@@ -53,7 +61,7 @@ enum ProviderUpdateHandler: MethodHandler {
   private static func configure(
     _ provider: inout Provider, _ params: ProviderUpdate.Params, _ call: Call
   ) throws(AgentFailure) {
-    let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
+    let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name, of: .openid) }
     let before = provider.configuration
     provider.configuration.issuer = Self.issuer(params.issuer, after: before)
     provider.configuration.clientID = params.clientId ?? before.clientID
@@ -91,7 +99,7 @@ enum ProviderUpdateHandler: MethodHandler {
     }
     if issuerChanged { provider.forgetMetadata() }
     if provider.needsDiscovery, provider.metadata == nil || params.issuer != nil || provider.lacksRequiredPKCE {
-      try await call.agent.discover(&provider, isTyped: params.issuer != nil)
+      try await call.agent.setup.discover(&provider, isTyped: params.issuer != nil)
     }
   }
 
@@ -101,7 +109,7 @@ enum ProviderUpdateHandler: MethodHandler {
   {
     let name = stored.configuration.name
     call.agent.environment.refusals.forget(name)
-    if stored.registration == nil { call.agent.takeBackRegistration(of: known) }
+    if stored.registration == nil { call.agent.setup.takeBackRegistration(of: known) }
     await call.agent.accounts.configurationChanged(try await accounts(of: name, call))
     call.agent.background.start { [revocations = call.agent.revocations] in
       await revocations.resume(.reconfigured(name))

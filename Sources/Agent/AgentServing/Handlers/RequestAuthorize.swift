@@ -1,7 +1,10 @@
 internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 enum RequestAuthorizeHandler: MethodHandler {
@@ -15,7 +18,7 @@ enum RequestAuthorizeHandler: MethodHandler {
     let wanted = RequestToAuthorize(
       account: account.id, method: params.method, url: String(params.url.prefix { $0 != "#" }),
       origins: params.origins.map { RequestTarget.origins($0) }, reach: params.accounts.map { Set($0) },
-      limits: try call.agent.limits(of: call.limits, as: params.grant),
+      limits: try call.agent.callerGrants.requestLimits(of: call.limits, as: params.grant),
       token: TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }),
       rejected: params.rejected, nonce: params.nonce, mayPrompt: params.prompt != nil)
     let authorizer = call.agent.authorizer
@@ -24,7 +27,8 @@ enum RequestAuthorizeHandler: MethodHandler {
     }
     guard let done else { throw .timedOut(account.id) }
     return RequestAuthorize.Result(
-      account: account.id, accessToken: done.accessToken, tokenType: done.tokenType, proof: done.proof,
+      account: account.id, accessToken: done.accessToken, tokenType: done.tokenType,
+      placement: done.placement.map { WireSecretPlacement($0) }, proof: done.proof,
       otherTokens: done.otherTokens, fingerprint: done.fingerprint, expiresAt: done.expiresAt,
       decision: done.decision.map { WireDecision($0) })
   }

@@ -1,8 +1,11 @@
 internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 internal import Secrets
 

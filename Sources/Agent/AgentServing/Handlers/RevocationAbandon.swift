@@ -1,5 +1,7 @@
 internal import Agent
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 enum RevocationAbandonHandler: MethodHandler {

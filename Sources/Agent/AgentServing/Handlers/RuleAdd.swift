@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
 
 enum RuleAddHandler: MethodHandler {
@@ -15,8 +16,8 @@ enum RuleAddHandler: MethodHandler {
       throw .invalidParameter("/pattern", expected: error.expected)
     }
     let account = try call.pinned(params.account)
-    let rule = try await call.agent.vault.commit { vault throws(AgentFailure) in
-      try vault.rules.add(pattern, for: account)
+    let rule = try await call.agent.vault.commit { [limits = call.limits] vault throws(AgentFailure) in
+      try vault.rules.add(pattern, for: account, by: limits)
     }
     return RuleAdd.Result(
       rule: rule.name, pattern: rule.pattern.text, account: rule.account, createdAt: rule.createdAt)

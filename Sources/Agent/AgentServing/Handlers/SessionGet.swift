@@ -1,6 +1,8 @@
 internal import Agent
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 enum SessionGetHandler: MethodHandler {

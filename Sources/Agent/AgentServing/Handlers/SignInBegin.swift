@@ -4,6 +4,8 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 internal import JSONRPC
 internal import SecretJSON
@@ -22,8 +24,6 @@ enum SignInBeginHandler: MethodHandler {
       // RFC 8628 has no such parameter. A client that asks for a new login must not believe that there was one.
       throw .invalidParameter("/prompt", expected: "no prompt with the flow device, which has none")
     }
-    // A caller that is limited to some accounts can't add another one.
-    guard params.account != nil || call.limits == nil else { throw .caller(.notCovered) }
     // One that is limited to some scopes or resources can neither widen nor narrow what the person's session has.
     if params.scopes != nil || params.authorizationDetails != nil, call.limits?.permission.limitsTokens == true {
       throw .caller(.notCovered)

@@ -1,5 +1,7 @@
 internal import Agent
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 enum SignInCompleteHandler: MethodHandler {
@@ -7,7 +9,6 @@ enum SignInCompleteHandler: MethodHandler {
 
   static func handle(_ params: SignInComplete.Params, _ call: Call) async throws(AgentFailure) -> SignInComplete.Result
   {
-    try await call.agent.signIns.requireSeen(params.signIn, within: call.limits)
     let agent = call.agent
     // The work is the agent's: a caller that goes away must not lose what the provider has issued.
     let status = try await agent.background.finish { () async throws(AgentFailure) in

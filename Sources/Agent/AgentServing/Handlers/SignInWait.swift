@@ -2,13 +2,13 @@ internal import Agent
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentSessions
 internal import AgentStore
 
 enum SignInWaitHandler: MethodHandler {
   typealias Method = SignInWait
 
   static func handle(_ params: SignInWait.Params, _ call: Call) async throws(AgentFailure) -> SignInWait.Result {
-    try await call.agent.signIns.requireSeen(params.signIn, within: call.limits)
     // The end of the caller's patience is an answer here: `pending`.
     let now = call.agent.environment.clock.boot()
     let deadline = params.timeoutSeconds.map { now + .seconds(Int64($0)) }

@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentProtocol
+internal import AgentSessions
 internal import AgentStore
 
 enum SnapshotRefreshHandler: MethodHandler {

@@ -1,6 +1,8 @@
 internal import Agent
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
 
 enum StepUpEnrollHandler: MethodHandler {

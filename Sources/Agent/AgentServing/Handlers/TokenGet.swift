@@ -2,6 +2,8 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 /// A fresh standard token is answered on the reading thread (`CachedAnswers`); everything else comes here.
@@ -10,8 +12,15 @@ enum TokenGetHandler: MethodHandler {
 
   static func handle(_ params: TokenGet.Params, _ call: Call) async throws(AgentFailure) -> TokenGet.Result {
     let minimum = Milliseconds.seconds(Int64(params.minimumLifetimeSeconds))
+    // Whoever names no time is served a secret to its end.
+    if params.minimumLifetimeSeconds != usualLifetimeSeconds {
+      try await call.agent.accounts.actor(params.account).requireSecretLives(for: minimum)
+    }
     return try await token(params, .usable(minimumLifetime: minimum), call)
   }
+
+  /// The default of the contract.
+  private static let usualLifetimeSeconds = 60
 
   static func token(
     _ params: WireTokenRequest, _ demand: TokenMachine.Demand, _ call: Call

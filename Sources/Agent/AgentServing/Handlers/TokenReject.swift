@@ -2,6 +2,8 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 /// Answers after a resource refused a token: with the current token if the refused one was older, otherwise with the

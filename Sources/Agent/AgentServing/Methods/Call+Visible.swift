@@ -1,9 +1,12 @@
 internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 /// The accounts that a caller sees: all of them, or those that its grant covers. For methods that answer with more than
@@ -44,13 +47,13 @@ extension Call {
   }
 
   /// Decides about the requests of the caller.
-  var judge: RequestJudge { RequestJudge(agent.decisions, for: agent.limits(of: limits).caller) }
+  var judge: RequestJudge { RequestJudge(agent.decisions, for: agent.callerGrants.requestLimits(of: limits).caller) }
 
-  /// A provider that the caller may change: it sees it, and no account of another uses it.
+  /// A provider that the caller may change: no account uses it that its grant does not cover.
   func changeable(_ name: ProviderName) async throws(AgentFailure) -> Provider {
     try await agent.vault.read { [limits] vault throws(AgentFailure) in
       try vault.providers.requireCovered(name, by: limits)
-      return try vault.providers.provider(name, within: limits)
+      return try vault.providers.provider(named: name.text)
     }
   }
 

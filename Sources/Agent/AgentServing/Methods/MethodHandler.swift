@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
 internal import JSONRPC
 
@@ -85,28 +86,38 @@ enum PreparedCall: Sendable {
 /// A method of this agent: the reader of its params, and its handler.
 struct ServedMethod: Sendable {
   let info: MethodInfo
+  /// What it reaches.
+  let reached: [ReachedKind]
   let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall
 
-  init<Handler: MethodHandler>(_ handler: Handler.Type) {
+  init<Handler: MethodHandler>(
+    _ handler: Handler.Type, reaches first: Reached<Handler.Method.Params>, _ more: Reached<Handler.Method.Params>...
+  ) {
+    let reached = [first] + more
     let isBarrier = Handler.Method.info.ordering == .connection
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
       let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
-        try await Self.admitted(Handler.Method.self, params, call) { (params) async throws(AgentFailure) in
+        try await Self.admitted(Handler.Method.self, params, reached, call) { (params) async throws(AgentFailure) in
           try await Handler.handle(params, call)
         }
       }
       return .concurrent(run, isBarrier: isBarrier, begin: nil)
     }
     info = Handler.Method.info
+    self.reached = reached.map(\.kind)
     self.prepare = prepare
   }
 
-  init<Handler: LongAnswerHandler>(long handler: Handler.Type) {
+  init<Handler: LongAnswerHandler>(
+    long handler: Handler.Type, reaches first: Reached<Handler.Method.Params>,
+    _ more: Reached<Handler.Method.Params>...
+  ) {
+    let reached = [first] + more
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
       let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
-        try await Self.admitted(Handler.Method.self, params, call) { (params) async throws(AgentFailure) in
+        try await Self.admitted(Handler.Method.self, params, reached, call) { (params) async throws(AgentFailure) in
           counted(try await Handler.handle(params, call))
         }
       }
@@ -116,10 +127,13 @@ struct ServedMethod: Sendable {
       }
     }
     info = Handler.Method.info
+    self.reached = reached.map(\.kind)
     self.prepare = prepare
   }
 
-  init<Handler: OrderedMethodHandler>(ordered handler: Handler.Type) {
+  /// The reading thread checks none of what params name: such a method has its own way.
+  init<Handler: OrderedMethodHandler>(ordered handler: Handler.Type, reaches reached: Reached<Handler.Method.Params>) {
+    precondition(reached.require == nil, "\(Handler.Method.info.name) reaches what is checked in a task")
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
       let run: @Sendable (Call) throws(RPCError) -> any WireWritable = { (call) throws(RPCError) in
@@ -136,11 +150,12 @@ struct ServedMethod: Sendable {
       return .ordered(run, answered: answered)
     }
     info = Handler.Method.info
+    self.reached = [reached.kind]
     self.prepare = prepare
   }
 
-  /// The one check of a caller's permission: before the handler, by the contract's table. The handler of a limited
-  /// caller gets the id of the checked account.
+  /// The check of a caller's permission, before the handler, by the contract's table; what else the params name is
+  /// checked by `Reached`. The handler of a limited caller gets the id of the checked account.
   private static func admit<Method: RPCMethod>(
     _ method: Method.Type, _ params: Method.Params, _ call: Call
   ) throws(RPCError) -> Method.Params {
@@ -158,11 +173,12 @@ struct ServedMethod: Sendable {
   }
 
   private static func admitted<Method: RPCMethod, Answer>(
-    _ method: Method.Type, _ params: Method.Params, _ call: Call,
+    _ method: Method.Type, _ params: Method.Params, _ reached: [Reached<Method.Params>], _ call: Call,
     _ serve: (Method.Params) async throws(AgentFailure) -> Answer
   ) async throws(RPCError) -> Answer {
     let params = try admit(method, params, call)
     do throws(AgentFailure) {
+      if let limits = call.limits { try await require(reached, params, limits, call.agent) }
       let result = try await serve(params)
       // A grant that ended during the handler's work gets no answer.
       try call.requireOpen()
@@ -170,6 +186,13 @@ struct ServedMethod: Sendable {
     } catch {
       throw call.access.redacted(RPCError(await call.agent.explained(error)), at: call.now)
     }
+  }
+
+  /// Not inlined: what it needs would take its place in the memory of every caller that waits.
+  @inline(never) private static func require<Params>(
+    _ reached: [Reached<Params>], _ params: Params, _ limits: EffectiveGrant, _ agent: AgentService
+  ) async throws(AgentFailure) {
+    for one in reached { try await one.require?(params, limits, agent) }
   }
 
   private static func params<Method: RPCMethod>(

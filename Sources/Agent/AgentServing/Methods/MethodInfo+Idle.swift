@@ -1,4 +1,3 @@
-internal import Agent
 internal import AgentProtocol
 
 extension MethodInfo {

@@ -1,4 +1,4 @@
-internal import Agent
+internal import AgentDecisions
 internal import AgentProtocol
 
 extension ServedMethods {

@@ -1,13 +1,21 @@
-internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
 internal import AgentStore
+internal import Secrets
 
-/// The members that `provider.add` and `provider.update` have in common, beside issuer and client; nil keeps the current
-/// value.
+/// The members that `provider.add` and `provider.update` have in common; nil keeps the current value.
 protocol ProviderChanges {
+  var issuer: String? { get }
+  var clientId: String? { get }
+  var clientSecret: Secret? { get }
+  var clientKey: Secret? { get }
+  var tokenEndpointAuthMethod: WireClientAuthMethod? { get }
+  var placement: WireSecretPlacement? { get }
+  var whoami: WireWhoami? { get }
+  var revoke: WireSecretRevocation? { get }
+  var environment: [String]? { get }
   var scopes: [String]? { get }
   var resources: [String]? { get }
   var authorizationParameters: WireMap<String>? { get }
@@ -113,7 +121,7 @@ extension ProviderConfiguration {
     if let persist = changes.persistAccessTokens { persistAccessTokens = persist }
   }
 
-  private mutating func applyConnections(_ changes: some ProviderChanges) throws(AgentFailure) {
+  mutating func applyConnections(_ changes: some ProviderChanges) throws(AgentFailure) {
     if let origins = changes.allowedOrigins {
       if let index = origins.firstIndex(where: { RequestTarget.origin($0) == nil }) {
         throw .invalidParameter(

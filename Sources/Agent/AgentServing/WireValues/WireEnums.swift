@@ -1,15 +1,24 @@
-internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
+internal import AgentUpkeep
 
 // The agent's enums as wire enums. Both have the same raw values: a case of the agent without its wire value would trap
 // here (`WireEnumTests`).
 
 extension WireAccountState {
   init(_ state: AccountState) { self = Self(rawValue: state.rawValue)! }
+}
+
+extension WireAccountKind {
+  init(_ kind: AccountKind) { self = Self(rawValue: kind.rawValue)! }
+}
+
+extension AccountKind {
+  init(_ wire: WireAccountKind) { self = Self(rawValue: wire.rawValue)! }
 }
 
 extension WireRefreshPhase {

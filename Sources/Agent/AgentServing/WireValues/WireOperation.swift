@@ -1,7 +1,7 @@
-internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
 internal import JSONRPC
 internal import Secrets
 

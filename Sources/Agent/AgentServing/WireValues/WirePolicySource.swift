@@ -1,5 +1,5 @@
-internal import Agent
 internal import AgentCore
+internal import AgentDecisions
 internal import AgentModel
 internal import AgentProtocol
 

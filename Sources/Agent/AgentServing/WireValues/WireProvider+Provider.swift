@@ -5,8 +5,12 @@ internal import AgentProtocol
 extension WireProvider {
   init(_ provider: Provider) {
     let it = provider.configuration
+    if let secrets = it.secret {
+      self.init(ofSecrets: provider, secrets)
+      return
+    }
     self.init(
-      name: it.name, issuer: it.issuer, clientId: it.clientID,
+      name: it.name, kind: WireAccountKind(it.kind), issuer: it.issuer, clientId: it.clientID,
       clientRegistered: provider.registration.map { _ in true }, clientSecretSet: provider.clientSecret != nil,
       clientKeySet: provider.clientKey.map { _ in true },
       tokenEndpointAuthMethod: it.tokenEndpointAuthMethod.flatMap { WireClientAuthMethod(rawValue: $0.rawValue) },

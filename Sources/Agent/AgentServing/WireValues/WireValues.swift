@@ -3,6 +3,8 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
+internal import AgentRecords
+internal import AgentSessions
 
 /// From the agent's values to those of the wire.
 extension WireAccount {
@@ -15,9 +17,11 @@ extension WireAccount {
 
   init(_ profile: AccountProfile, _ agent: AgentService, active: AccountID?) {
     self.init(
-      id: profile.id, account: profile.id, alias: profile.alias, provider: profile.provider,
+      id: profile.id, account: profile.id, alias: profile.alias, kind: WireAccountKind(profile.kind),
+      provider: profile.provider,
       issuer: profile.identity.issuer, tenant: profile.identity.tenant, subject: profile.identity.subject,
-      displayName: profile.displayName, email: profile.email,
+      displayName: profile.displayName, email: profile.email, username: profile.secret?.username,
+      expiresAt: profile.secret?.expiresAt,
       state: WireAccountState(agent.tokenCache.session(of: profile).state),
       active: profile.id == active, createdAt: profile.createdAt,
       lastOnlineAuthAt: profile.lastOnlineAuthAt?.time,
@@ -30,7 +34,8 @@ extension WireToken {
   init(_ answer: TokenAnswer) {
     let token = answer.token
     self.init(
-      accessToken: token.secret, tokenType: token.tokenType, expiresAt: answer.expiresAt,
+      accessToken: token.secret, tokenType: token.tokenType,
+      placement: token.placement.map { WireSecretPlacement($0) }, expiresAt: answer.expiresAt,
       expiresInSeconds: Int(answer.expiresInSeconds), account: answer.account, issuer: answer.issuer,
       scopes: token.scopes.names, resource: token.resource, source: WireTokenSource(answer.source),
       fingerprint: token.facts.fingerprint, generation: Int(token.generation))

@@ -8,6 +8,8 @@ package enum AgentEvent: Sendable {
   case accountRenamed(alias: Alias, previous: Alias?)
   case accountSignedOut(SignOutMode, data: DataDisposition, revocation: RevocationOutcome)
   case accountErased
+  /// Its secret ends soon.
+  case accountExpiring(expiresAt: Timestamp, left: Milliseconds)
   case sessionStateChanged(AccountState, previous: AccountState)
   /// The person must sign in.
   case sessionExpired(reason: String)

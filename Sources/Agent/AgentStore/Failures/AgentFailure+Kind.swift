@@ -18,14 +18,14 @@ extension AgentFailure {
     case .unsupportedProtocol: .unsupportedProtocol
     case .notFound: .notFound
     case .caller, .managed: .notPermitted
-    case .accountNotFound, .noActiveAccount: .accountNotFound
+    case .accountNotFound, .noActiveAccount, .noSignedInAccount: .accountNotFound
     case .accountAmbiguous: .accountAmbiguous
     case .signedOut: .signedOut
     case .dataSealed, .dataUnderPIN, .vault(.dataLocked, _): .dataLocked
     case .token(let refusal, _): refusal.kind
     case .wouldNarrow, .identityLacks, .roleRefused, .notBound: .providerMisconfigured
     case .rights(let failure, _): failure.kind
-    case .originNotAllowed: .originNotAllowed
+    case .originNotAllowed, .originServed: .originNotAllowed
     case .challenged, .providerFileGone: .interactionRequired
     case .request(let failure, _, _): failure.kind
     case .unsent(let failure), .sentBefore(let failure, _): failure.kind
@@ -43,7 +43,7 @@ extension AgentFailure {
     case .keySlot(let failure): failure.kind
     case .key(.locked, _): .unlockFailed
     case .key: .integrity
-    case .rolledBack: .rolledBack
+    case .rolledBack, .anotherStore: .rolledBack
     case .backup(let failure): failure.kind
     }
   }
@@ -82,7 +82,8 @@ extension ExchangeFailure {
   /// The machine reason beside the kind.
   package var reason: String? {
     switch self {
-    case .offline(let reason), .transient(let reason, _), .unknownOutcome(let reason, _), .reauthenticate(let reason),
+    case .offline(let failure): failure.word
+    case .transient(let reason, _), .unknownOutcome(let reason, _), .reauthenticate(let reason),
       .misconfigured(let reason):
       reason
     case .unexplained: "unexplainedRefusal"

@@ -21,6 +21,7 @@ extension AgentFailure {
     case .accountNotFound:
       "There is no such account. `account.list` lists the accounts; nothing was changed."
     case .noActiveAccount: "No account is active. Choose one by `account.switch`, or name it."
+    case .noSignedInAccount: "No account is signed in."
     case .activeAccountDamaged:
       "The record of the active account can't be decrypted. Choose an account by `account.switch`, or name one; no account was changed."
     case .accountAmbiguous: "Several accounts match. Name one of the candidates by its id."
@@ -35,7 +36,7 @@ extension AgentFailure {
     case .wouldNarrow(_, .details):
       """
       This account's tokens carry authorization details of a type that the caller's grant does not name, so the agent \
-      gave no token. Create a grant with `lanyard grant create --details-type TYPE`, or one that names neither scopes \
+      gave no token. Create a grant with `lanyard grant create NAME --details-type TYPE`, or one that names neither scopes \
       nor resources.
       """
     case .wouldNarrow:
@@ -60,6 +61,11 @@ extension AgentFailure {
       """
       The account's provider does not list this origin, so nothing was sent. List it beside the others: `lanyard \
       provider update NAME --allowed-origin ORIGIN` sets the whole list.
+      """
+    case .originServed:
+      """
+      An account serves this origin, so that `*` lets no program through to it without that account's token. Name the \
+      origin itself to let it pass.
       """
     case .operationNotFound:
       """
@@ -105,6 +111,14 @@ extension AgentFailure {
       This store is an old copy: later changes are missing, and its refresh tokens may be used up. The agent used and \
       sent nothing of it. Put the newest copy back; if there is none, start the agent once with --accept-old-store, \
       which signs every account in it out.
+      """
+    case .anotherStore:
+      """
+      The store in this state directory is not the one that the note beside the anchors names: another vault's was put \
+      in its place, or its vault is gone. Nothing of it was used, sent or changed. Put the newest copy of the directory \
+      back. If there is none, move lanyard.sqlite and lanyard.sqlite-wal away and start once with --new-store, which \
+      begins an empty store; then sign in again, or `lanyard restore` a backup. If you put another vault's store here \
+      yourself, start once with --accept-old-store, which signs out every account in it that may be an old copy.
       """
     case .anchorDamaged:
       """
@@ -206,6 +220,7 @@ extension RightsFailure {
     switch self {
     case .noAccessToken: "There is no access token for this request now. The last snapshot is kept; try again later."
     case .untrusted(let reason): reason.message + " Nothing was sent to it; the last snapshot is kept."
+    case .offline(.proxy(let failure)): "\(failure.explanation) The last snapshot is kept."
     case .offline:
       "The server that knows what this account may do can't be reached. The last snapshot is kept; try again later."
     case .unavailable:

@@ -36,6 +36,8 @@ package enum AgentFailure: Error, Sendable {
 
   case accountNotFound
   case noActiveAccount
+  /// No account is active, and none is signed in that could be.
+  case noSignedInAccount
   /// The record that names the active account can't be decrypted.
   case activeAccountDamaged
   case accountAmbiguous([AccountID])
@@ -60,6 +62,8 @@ package enum AgentFailure: Error, Sendable {
 
   /// The provider's `allowedOrigins` do not list the URL's origin.
   case originNotAllowed(AccountID)
+  /// A proxy was to let a program through to this origin without a token, but the account's provider lists it.
+  case originServed(AccountID)
   /// The resource server demands the person.
   case challenged(InteractionDemand, AccountID)
   /// No response came. `isRepeatable`: the request does no harm if it is performed twice.
@@ -111,6 +115,8 @@ package enum AgentFailure: Error, Sendable {
   case vaultDamaged
   /// The store is older than its anchor.
   case rolledBack
+  /// The store is not the one that the anchor knows in this state directory: it is another vault's, or holds none.
+  case anotherStore
   /// The anchor holds a count that no store reaches.
   case anchorDamaged
   /// The anchor holds something that is no count: the store may be an old copy.
@@ -213,7 +219,7 @@ extension AgentFailure {
     switch self {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id, _),
       .identityLacks(_, let id), .roleRefused(_, let id), .notBound(let id), .stepUp(_, let id, _),
-      .originNotAllowed(let id),
+      .originNotAllowed(let id), .originServed(let id),
       .challenged(_, let id), .request(_, let id, _), .operationNotFound(let id), .queueFull(let id),
       .providerFileGone(_, let id):
       id
@@ -246,7 +252,7 @@ extension AgentFailure {
     case .queueFull: .seconds(60)
     case .denied(let recorded): recorded.decision.retryAfter
     case .stepUpWanted(_, .paused(let pause)?): pause
-    case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _),
+    case .overloaded(_, let pause), .token(.offline(_, let pause), _), .token(.unavailable(let pause), _),
       .token(.noAnswer(.ended(let pause)), _), .token(.noAnswer(.inDoubt(let pause)), _):
       pause
     case .token(.noAnswer(.stillWaiting), _): .seconds(1)

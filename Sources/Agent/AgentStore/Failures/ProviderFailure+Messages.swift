@@ -20,7 +20,7 @@ extension ProviderFailure {
       "Accounts still belong to this provider. Sign them out and forget them first; nothing was changed."
     case .document(let failure), .clientIDMissing(.document(let failure)): failure.message
     case .clientIDMissing(.notOffered): "This provider registers no programs by itself. " + Self.byHand
-    case .registration(.offline): DocumentFailure.offline.message
+    case .registration(.offline(let failure)): DocumentFailure.offline(failure).message
     case .registration(.untrusted(let reason)): DocumentFailure.untrusted(reason).message
     case .registration(.unsuitable):
       "The provider registered the client with settings that this agent can't use. " + Self.byHand
@@ -91,6 +91,7 @@ extension DocumentFailure {
 
   var message: String {
     switch self {
+    case .offline(.proxy(let failure)): "\(failure.explanation) Nothing was changed."
     case .offline:
       "The provider can't be reached. Nothing was changed; try again when the network and the provider work."
     case .untrusted(let reason): reason.message + " Nothing was changed."
@@ -100,7 +101,9 @@ extension DocumentFailure {
       "The document of this issuer names another issuer, so the agent does not use it. Give the issuer exactly as its document writes it, also with a slash at its end, or ask the administrator of the server."
     case .redirected(let origin):
       "The address of a document of this provider \(Self.leads(to: origin)). Nothing was sent there and nothing was changed; if that is the provider, give its address, or ask the administrator of the server."
-    case .unavailable, .malformed:
+    case .malformed:
+      "What answered is no discovery document of this issuer. Check the issuer. Or a sign-in page of the network answered instead of it: open any page in a browser, then try again."
+    case .unavailable:
       "There is no discovery document of this issuer. Check the issuer, or give the endpoints yourself."
     }
   }

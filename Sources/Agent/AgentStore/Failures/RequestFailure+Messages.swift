@@ -4,6 +4,7 @@ internal import AgentModel
 extension RequestFailure {
   var message: String {
     switch self {
+    case .notSent(.proxy(let failure)): "\(failure.explanation) The request was not sent."
     case .notSent: "The resource server can't be reached. The request was not sent; try again later."
     case .lost(reason: "malformed"):
       """

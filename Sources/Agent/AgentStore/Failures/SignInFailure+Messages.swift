@@ -24,6 +24,9 @@ extension SignInFailure {
     case .denied, .answer(.denied): "The sign-in was denied at the provider. Nothing was changed."
     case .otherPerson:
       "Another person signed in than the one whose account was named. Nothing of that account was changed."
+    case .secretRefused: "The provider refuses this secret. Nothing was kept; make another one on the provider's page."
+    case .secretOfAnother:
+      "The secret belongs to another person than the account. The account keeps the secret that it has; `lanyard login` adds this one as an account of its own."
     case .identity(.tenantMissing): "The provider named no tenant where one was expected. Nothing was kept."
     case .answer(.unreadable): "The provider's answer could not be read. Nothing was kept; begin again."
     case .answer(.withoutCode): "The provider's answer has no code. Nothing was kept; begin again."
@@ -56,13 +59,23 @@ extension SignInFailure {
       "The provider's ID token is not valid (\(failure.rawValue)). Nothing was kept."
     case .identity(.keysUnread(let failure)):
       "The keys that prove who signed in could not be read: \(failure.cause). Nothing was kept."
+    case .identity(.keySetUnnamed(let found?)):
+      "The provider's ID token can't be verified: in its document \(found), which is no whole https address. Nothing was kept. Ask the administrator of the server, or give the endpoint by `provider.update`."
+    case .identity(.keySetUnnamed(nil)):
+      "The provider's ID token can't be verified: the provider names no key set (`jwks_uri`). Nothing was kept. Give the endpoint by `provider.update`."
     case .identity(.subjectMissing): "The provider did not say who signed in. Nothing was kept."
     case .identity(.notNamed(let answer)): answer.message + " Nothing was kept."
     case .identity(.noEndpoint):
       "The provider has no userinfo endpoint, so it does not say who signed in. Nothing was kept."
     case .notATokenResponse: "The provider's answer is not a token response. Nothing was kept."
     case .unknownTokenType(let told):
-      "The provider's answer has the `token_type` `\(ProviderRefusals.cleaned(told))`, and this agent knows `Bearer` and `DPoP`. Nothing was kept."
+      "In the provider's answer `token_type` is \(told), and this agent knows `Bearer` and `DPoP`. Nothing was kept."
+    case .boundUnasked:
+      """
+      In the provider's answer `token_type` is `DPoP`, which binds the token to a key, and the agent sent none: the \
+      provider's document does not offer it (`dpop_signing_alg_values_supported`). Nothing was kept. With `--dpop \
+      required` for this provider the agent sends one.
+      """
     case .notBound:
       "This provider is configured to give only tokens that are bound to a key of this machine (`--dpop required`), and these would be bearer tokens. Nothing was kept."
     case .identity(.accessTokenMissing): "The provider sent no access token. Nothing was kept."
@@ -106,13 +119,14 @@ extension UnnamedPerson {
 
 extension DocumentFailure {
   /// Why a document could not be read, as a clause.
-  fileprivate var cause: String {
+  package var cause: String {
     switch self {
+    case .offline(.proxy(let failure)): "the proxy \(failure.address) makes no connection to the server"
     case .offline: "the server can't be reached"
     case .untrusted: "the server could not be trusted"
     case .unavailable(status: 0): "no answer came"
     case .unavailable(let status): "the server answered with status \(status)"
-    case .malformed: "the answer is not what it should be"
+    case .malformed: "the answer is not what it should be, and a sign-in page of the network may have given it"
     case .issuerMismatch: "it names another issuer"
     case .redirected(let origin): "the address \(Self.leads(to: origin))"
     }
@@ -122,6 +136,7 @@ extension DocumentFailure {
 extension ExchangeFailure {
   var signInMessage: String {
     switch self {
+    case .offline(.proxy(let failure)): "\(failure.explanation) Nothing was kept."
     case .offline:
       "The provider can't be reached. Nothing was kept; try again when the network and the provider work."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
@@ -131,6 +146,8 @@ extension ExchangeFailure {
       "The provider does not give this client all of the scopes that were asked for. Nothing was kept; ask for others."
     case .misconfigured("invalid_client"):
       "The provider does not accept this client's id or its secret. Correct them by `provider.update`; nothing was kept."
+    case .misconfigured(ProviderClient.noSubject):
+      "The provider's answer does not say whose secret it is: it refuses the secret, or names the person elsewhere than `whoami` says. Nothing was kept; try another secret, or correct the provider by `lanyard provider update`."
     case .misconfigured: "The provider refuses this client's configuration. Correct it by `provider.update`."
     case .unexplained(let status, _):
       "The provider refused, with status \(status), and did not say why. Nothing was kept."

@@ -12,6 +12,10 @@ package enum SignInFailure: Sendable {
   case denied
   /// Another person signed in than the account's.
   case otherPerson
+  /// The provider does not stand by a secret that was to be kept.
+  case secretRefused
+  /// A secret that was to replace the account's is another person's.
+  case secretOfAnother
   /// The answer of the authorization endpoint brings no code.
   case answer(AuthorizationFailure)
   /// The pasted text is neither an address nor a code.
@@ -25,6 +29,8 @@ package enum SignInFailure: Sendable {
   case notATokenResponse
   /// The access token is of a type that this agent must not use (RFC 6749 §7.1).
   case unknownTokenType(String)
+  /// The access token is bound to a key (RFC 9449), and the request named none.
+  case boundUnasked
   /// The provider's accounts are to have bound tokens, and these would be bearer tokens.
   case notBound
   case deviceFlowUnsupported

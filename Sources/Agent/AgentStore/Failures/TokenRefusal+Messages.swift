@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 
@@ -24,6 +25,21 @@ extension TokenMachine.Refusal {
       """
     case .reauthenticate(TokenMachine.noRefreshToken):
       "The account has no refresh token. Sign in again; the account and its data are kept."
+    case .reauthenticate(TokenMachine.secretRefused):
+      """
+      The provider refuses this account's secret. Make another one on its page, and give it by `lanyard rotate ACCOUNT`; \
+      the account and its data are kept.
+      """
+    case .reauthenticate(TokenMachine.secretExpired):
+      """
+      This account's secret has ended, as was told when it was added. Give another one by `lanyard rotate ACCOUNT`; the \
+      account and its data are kept.
+      """
+    case .reauthenticate(TokenMachine.identityMismatch):
+      """
+      The provider says that this account's secret is another person's. Give one of this person by `lanyard rotate \
+      ACCOUNT`; the account and its data are kept.
+      """
     case .reauthenticate:
       "The provider no longer takes this account's refresh token. Sign in again; the account and its data are kept."
     case .locked:
@@ -35,11 +51,16 @@ extension TokenMachine.Refusal {
       """
     case .misconfigured(TokenMachine.notBound):
       "The provider gave a bearer token, and only tokens that are bound to a key of this machine are served (`--dpop required`). Its administrator can turn DPoP on; the session is kept."
+    case .misconfigured(TokenMachine.notSupported):
+      """
+      This account holds a secret, which is one and the same for all scopes and resources and can't be made to live \
+      longer. Ask for it without them; nothing was deleted.
+      """
     case .misconfigured(TokenMachine.noRefreshToken):
       """
       The provider gave no refresh token at the sign-in, so there is no other token than the one that it gave: none with \
-      other scopes, for another resource, or newer. That one is kept and served. `lanyard login --scope SCOPE` signs in \
-      with the scopes that it names.
+      other scopes, for another resource, or newer. That one is kept and served. \
+      `lanyard login --account ACCOUNT --scope SCOPE` signs in for that scope, too.
       """
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused):
       "The provider does not take the authorization details that were asked for. Ask for others; nothing was deleted."
@@ -51,6 +72,7 @@ extension TokenMachine.Refusal {
       "The provider does not accept this client's id or its secret. Correct them by `provider.update`; nothing was deleted."
     case .misconfigured:
       "The provider refuses this client's configuration. Correct it by `provider.update`; nothing was deleted."
+    case .offline(.proxy(let failure), _): "\(failure.explanation) There is no new token; the session is kept."
     case .offline: "The provider can't be reached, so there is no new token. The session is kept."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it; the session is kept."
     case .unavailable:

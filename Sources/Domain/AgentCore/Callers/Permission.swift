@@ -15,6 +15,8 @@ public struct Permission: Hashable, Sendable {
   /// The origins that its requests may go to, in their normal form (`RequestTarget.origin`); nil for all that the
   /// provider allows.
   public private(set) var origins: Set<String>?
+  /// The origins to which a proxy lets it through without a token.
+  public private(set) var passOrigins: PassedOrigins
   /// The capabilities of other callers' operations that it may claim; nil: of all. An AI agent claims only those that are
   /// named.
   public private(set) var capabilities: Set<String>?
@@ -24,8 +26,8 @@ public struct Permission: Hashable, Sendable {
   /// `detailTypes`: nil for none where scopes or resources are limited, else for all.
   public init(
     methods: Set<String>, accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil,
-    detailTypes: Set<String>? = nil, origins: Set<String>? = nil, capabilities: Set<String>? = nil,
-    isForAgent: Bool = false
+    detailTypes: Set<String>? = nil, origins: Set<String>? = nil, passOrigins: PassedOrigins = PassedOrigins(),
+    capabilities: Set<String>? = nil, isForAgent: Bool = false
   ) {
     self.methods = isForAgent ? methods.subtracting(Self.methodsOfPeople) : methods
     self.accounts = accounts
@@ -34,6 +36,7 @@ public struct Permission: Hashable, Sendable {
     // A list of scopes says nothing of rights that no scope expresses.
     self.detailTypes = detailTypes ?? (scopes == nil && resources == nil ? nil : [])
     self.origins = origins
+    self.passOrigins = passOrigins
     self.capabilities = capabilities ?? (isForAgent ? [] : nil)
     self.isForAgent = isForAgent
   }
@@ -41,8 +44,8 @@ public struct Permission: Hashable, Sendable {
   /// Expands patterns against the methods of the contract.
   public init(
     patterns: [MethodPattern], accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil,
-    detailTypes: Set<String>? = nil, origins: Set<String>? = nil, capabilities: Set<String>? = nil,
-    isForAgent: Bool = false,
+    detailTypes: Set<String>? = nil, origins: Set<String>? = nil, passOrigins: PassedOrigins = PassedOrigins(),
+    capabilities: Set<String>? = nil, isForAgent: Bool = false,
     among methods: [(name: String, mustBeNamed: Bool)]
   ) {
     let covered = methods.filter { method in
@@ -50,7 +53,8 @@ public struct Permission: Hashable, Sendable {
     }
     self.init(
       methods: Set(covered.map(\.name)), accounts: accounts, scopes: scopes, resources: resources,
-      detailTypes: detailTypes, origins: origins, capabilities: capabilities, isForAgent: isForAgent)
+      detailTypes: detailTypes, origins: origins, passOrigins: passOrigins, capabilities: capabilities,
+      isForAgent: isForAgent)
   }
 
   /// True if some token of a covered account is not for this caller.
@@ -71,11 +75,11 @@ public struct Permission: Hashable, Sendable {
     guard tokenLimit.covers(wanted.details) else { return nil }
     guard covers(type: wanted.type ?? Self.ordinaryTypes[0]) else { return nil }
     guard let token = token(TokenKey(resource: wanted.resource, scopes: wanted.scopes)) else { return nil }
-    if let resources, let audience = wanted.audience, !resources.contains(audience) { return nil }
+    if let resources, let audience = wanted.audience, !resources.containsExactly(audience) { return nil }
     var key = wanted
     key.resource = token.resource
     if let scopes, wanted.scopes == nil {
-      key.scopes = ScopeSet(granted.names.filter(scopes.contains))
+      key.scopes = ScopeSet(granted.names.filter(scopes.containsExactly))
       if key.scopes?.isEmpty == true { return nil }
     }
     return key
@@ -103,6 +107,7 @@ public struct Permission: Hashable, Sendable {
       methods: methods.intersection(other.methods), accounts: accounts.intersection(other.accounts),
       scopes: Self.both(scopes, other.scopes), resources: Self.both(resources, other.resources),
       detailTypes: Self.both(detailTypes, other.detailTypes), origins: Self.both(origins, other.origins),
+      passOrigins: passOrigins.narrowed(to: other.passOrigins),
       capabilities: Self.both(capabilities, other.capabilities),
       isForAgent: isForAgent || other.isForAgent)
   }
@@ -111,7 +116,8 @@ public struct Permission: Hashable, Sendable {
   public func isWithin(_ other: Permission) -> Bool {
     methods.isSubset(of: other.methods) && accounts.isSubset(of: other.accounts)
       && tokenLimit.isWithin(other.tokenLimit) && TokenLimit.isWithin(resources, other.resources)
-      && TokenLimit.isWithin(origins, other.origins) && TokenLimit.isWithin(capabilities, other.capabilities)
+      && TokenLimit.isWithin(origins, other.origins) && passOrigins.isWithin(other.passOrigins)
+      && TokenLimit.isWithin(capabilities, other.capabilities)
       && (isForAgent || !other.isForAgent)
   }
 
@@ -122,16 +128,16 @@ public struct Permission: Hashable, Sendable {
     var key = wanted
     if let resources {
       if key.resource == nil, resources.count == 1 { key.resource = resources.first }
-      guard let resource = key.resource, resources.contains(resource) else { return nil }
+      guard let resource = key.resource, resources.containsExactly(resource) else { return nil }
     }
     if let scopes {
-      guard !scopes.isEmpty, key.scopes?.names.allSatisfy(scopes.contains) ?? true else { return nil }
+      guard !scopes.isEmpty, key.scopes?.names.allSatisfy(scopes.containsExactly) ?? true else { return nil }
     }
     return key
   }
 
   /// Whether the caller's requests may go to this origin, which is in its normal form.
-  public func covers(origin: String) -> Bool { origins?.contains(origin) ?? true }
+  public func covers(origin: String) -> Bool { origins?.containsExactly(origin) ?? true }
 
   /// Whether the caller may have a request of this method sent that no capability of the policy names.
   public func coversUnnamed(_ method: String) -> Bool { !isForAgent || Self.isReading(method) }
@@ -148,6 +154,6 @@ public struct Permission: Hashable, Sendable {
 
   private static func both(_ one: Set<String>?, _ other: Set<String>?) -> Set<String>? {
     guard let one, let other else { return one ?? other }
-    return one.intersection(other)
+    return one.filter(other.containsExactly)
   }
 }

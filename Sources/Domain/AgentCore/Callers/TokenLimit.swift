@@ -1,3 +1,5 @@
+internal import AgentModel
+
 /// What the tokens of a limited caller may have (docs/callers.md, Grants); nil for all.
 public struct TokenLimit: Hashable, Sendable {
   public var scopes: Set<String>?
@@ -14,7 +16,7 @@ public struct TokenLimit: Hashable, Sendable {
   /// True if a token that carries these rights in detail is for the caller.
   public func covers(_ details: AuthorizationDetails?) -> Bool {
     guard let detailTypes, let details else { return true }
-    return details.types.allSatisfy(detailTypes.contains)
+    return details.types.allSatisfy(detailTypes.containsExactly)
   }
 
   public func isWithin(_ other: TokenLimit) -> Bool {
@@ -23,6 +25,6 @@ public struct TokenLimit: Hashable, Sendable {
 
   static func isWithin(_ one: Set<String>?, _ other: Set<String>?) -> Bool {
     guard let other else { return true }
-    return one?.isSubset(of: other) ?? false
+    return one?.allSatisfy(other.containsExactly) ?? false
   }
 }

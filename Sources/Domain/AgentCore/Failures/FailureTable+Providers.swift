@@ -46,10 +46,23 @@ extension FailureTable {
       .description("token was already used", .reauthenticate),
     ])
 
-  /// Of a person who was deactivated, with `invalid_grant`, seen on 2017-05-05 (restforce/restforce issue 303). A dead
-  /// refresh token is `invalid_grant`, too, with another description (help.salesforce.com, "OAuth 2.0 Authorization
-  /// Errors", read on 2026-11-28).
-  public static let salesforce = FailureTable("salesforce", [.description("inactive user", .locked)])
+  /// All with `invalid_grant`, as a dead refresh token is, with another description (help.salesforce.com, "OAuth 2.0
+  /// Authorization Errors", read on 2026-11-28).
+  public static let salesforce = FailureTable(
+    "salesforce",
+    [
+      // A person who was deactivated, seen on 2017-05-05 (restforce/restforce issue 303).
+      .description("inactive user", .locked),
+      // Another request with the same refresh token is at work, also one whose answer was lost: the next attempt shows what
+      // became of the token. Seen on 2024-06-25 (forcedotcom/SalesforceMobileSDK-iOS issue 3731) and on 2026-09-16
+      // (forcedotcom/sfdx-core pull request 1342), read on 2026-11-29.
+      .description("token request is already being processed", .transient, as: "temporarily_unavailable"),
+    ])
+
+  /// A dead refresh token is answered with `invalid_request`, seen on 2017-07-05 (readthedocs/readthedocs.org issue 2992,
+  /// read on 2026-11-29).
+  public static let bitbucket = FailureTable(
+    "bitbucket", [.description("Invalid refresh_token", .reauthenticate)])
 
   /// docs.slack.dev, errors of `openid.connect.token`. All have status 200.
   public static let slack = FailureTable(

@@ -41,6 +41,16 @@ extension FailureTable {
       .error("temporarily_unavailable", .transient),
       // RFC 6750 §3.1. Some token endpoints send it for a refresh token.
       .error("invalid_token", .reauthenticate),
+      // What servers that people run or use without a preset say of a dead refresh token, read on 2026-11-29. Dex, with
+      // `invalid_request` (server/grants/refresh.go).
+      .description("Refresh token is invalid or has already been claimed by another client.", .reauthenticate),
+      .description("Refresh token expired.", .reauthenticate),
+      // Twitch, in `message` (dev.twitch.tv/docs/authentication/refresh-tokens).
+      .description("Invalid refresh token", .reauthenticate),
+      // HubSpot, in `message` (nango.dev/blog/hubspot-oauth-bad-refresh-token).
+      .description("missing or invalid refresh token", .reauthenticate),
+      // Zoho, with status 200 (github.com/Weble/ZohoBooksApi/issues/84).
+      .error("invalid_code", .reauthenticate),
       // RFC 8628 §3.5.
       .error("slow_down", .transient),
       // RFC 8707 §2.

@@ -39,7 +39,7 @@ public struct TokenEndpointRefusal: Hashable, Sendable {
 /// Why an exchange brought no token, which decides what happens next (docs/tokens.md, Failures).
 public enum ExchangeFailure: Hashable, Sendable {
   /// No connection was made, so the refresh token was not used.
-  case offline(String)
+  case offline(ConnectFailure)
   /// TLS refused the server, or no pin matched.
   case untrustedServer(TrustFailure)
   /// A temporary failure of the provider: retry later.

@@ -60,11 +60,13 @@ public struct JWKSet: Sendable {
   private static func key(_ node: JSONNode) -> Key? {
     func member(_ name: StaticString) -> JSONNode? { node[name].flatMap { $0.kind == .null ? nil : $0 } }
     guard node.kind == .object, !node.hasDuplicateKeys, let type = member("kty")?.string else { return nil }
-    if let use = member("use"), !use.isText("sig") { return nil }
-    if let operations = member("key_ops"), !operations.elements.contains(where: { $0.isText("verify") }) { return nil }
+    // A member that says nothing, such as an empty text, limits no key.
+    func word(_ name: StaticString) -> String? { member(name)?.string.flatMap { $0.isEmpty ? nil : $0 } }
+    if let use = word("use"), use.lowercased() != "sig" { return nil }
+    if let operations = member("key_ops")?.names, !operations.isEmpty, !operations.contains("verify") { return nil }
     var algorithm: SignatureAlgorithm?
-    if let name = member("alg") {
-      algorithm = name.string.flatMap(SignatureAlgorithm.init(name:))
+    if let name = word("alg") {
+      algorithm = SignatureAlgorithm(name: name)
       guard algorithm != nil else { return nil }
     }
     guard let publicKey = publicKey(type, curve: member("crv")?.string, { member($0)?.utf8.flatMap(number) }) else {

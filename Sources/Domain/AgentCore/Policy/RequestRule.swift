@@ -13,10 +13,11 @@ public struct RequestRule: Hashable, Sendable {
     self.path = path
   }
 
-  /// A path, or the beginning of one.
+  /// A path, or the beginning of one, in which `*` stands for one segment.
   public struct Pattern: Hashable, Sendable {
-    private let segments: [String]
-    /// The beginning of the segment after them, empty for any; nil if the pattern covers one path alone.
+    /// Nil stands for any segment.
+    private let segments: [String?]
+    /// The beginning of the segment after them, empty for any; nil if the pattern ends with `segments`.
     private let start: String?
     /// The pattern as it is compared.
     public let text: String
@@ -32,11 +33,14 @@ public struct RequestRule: Hashable, Sendable {
       guard plain.hasPrefix("/"), let url = HTTPURL(origin + plain), url.query == nil else {
         throw Refusal(expected: "a path that begins with `/`, as in a URL, without query and fragment")
       }
-      guard !plain.contains("*"), !plain.lowercased().contains("%2a") else {
-        throw Refusal(expected: "a path in which `*` stands at the end, if it is there at all")
+      // An escaped `*` would be a segment of its own name, and read as one that stands for any.
+      guard !plain.lowercased().contains("%2a"), Self.starsAreSegments(plain) else {
+        throw Refusal(expected: "a path in which `*` is a whole segment or stands at the end")
       }
-      let segments: [String]
-      do throws(RequestPath.Refusal) { segments = try RequestPath(url).segments } catch {
+      let segments: [String?]
+      do throws(RequestPath.Refusal) {
+        segments = try RequestPath(url).segments.map { $0 == "*" ? nil : $0 }
+      } catch {
         throw Refusal(expected: RequestPath.expected)
       }
       guard hasStar else {
@@ -47,28 +51,38 @@ public struct RequestRule: Hashable, Sendable {
         (self.segments, start) = (segments, "")
       } else {
         // What a `*` after a dot segment stands for hangs on what follows it.
-        guard !url.path.hasSuffix("/"), let last = segments.last else {
-          throw Refusal(expected: "a path whose `*` follows no `.` or `..`")
+        guard !url.path.hasSuffix("/"), case .some(.some(let last)) = segments.last else {
+          throw Refusal(expected: "a path whose `*` follows no `.`, `..` or `*`")
         }
         (self.segments, start) = (segments.dropLast(), last)
       }
       self.text = url.path + "*"
     }
 
+    private static func starsAreSegments(_ path: String) -> Bool {
+      path.utf8.split(separator: UInt8(ascii: "/")).allSatisfy { segment in
+        segment.count == 1 || !segment.contains(UInt8(ascii: "*"))
+      }
+    }
+
     public func covers(_ path: RequestPath) -> Bool {
-      guard let start else { return path.segments == segments }
-      guard path.segments.starts(with: segments) else { return false }
+      guard path.segments.count >= segments.count,
+        zip(segments, path.segments).allSatisfy({ mine, its in mine == nil || mine == its })
+      else { return false }
+      guard let start else { return path.segments.count == segments.count }
       guard !start.isEmpty else { return true }
       guard path.segments.count > segments.count else { return false }
       let next = path.segments[segments.count]
       return next.utf8.starts(with: start.utf8) || next.hasPrefix(start)
     }
 
-    /// Of two patterns that cover a path the one with more segments says more of it, then one path more than many, then
-    /// the longer beginning.
+    /// Of two patterns that cover a path the one with more segments says more of it, then the one with fewer `*` among
+    /// them, then one path more than many, then the longer beginning.
     func isCloser(than other: Pattern) -> Bool { closeness > other.closeness }
 
-    private var closeness: (Int, Int, Int) { (segments.count, start == nil ? 1 : 0, start?.utf8.count ?? 0) }
+    private var closeness: (Int, Int, Int, Int) {
+      (segments.count, segments.count(where: { $0 != nil }), start == nil ? 1 : 0, start?.utf8.count ?? 0)
+    }
   }
 }
 

@@ -1,7 +1,11 @@
+public import AgentModel
+
 /// Why a fetch of a policy bundle confirmed nothing. The bundle that was in force stays (docs/policy-bundles.md).
 public enum BundleRefusal: Error, Hashable, Sendable {
   /// No complete answer came.
   case unreachable
+  /// The proxy made no connection.
+  case proxy(ProxyFailure)
   /// The server did not prove that it is the one of the URL.
   case untrustedServer
   /// An answer with this status, which is neither 200 nor 304.
@@ -26,7 +30,7 @@ public enum BundleRefusal: Error, Hashable, Sendable {
   /// For the wire, the log and the audit log.
   public var word: String {
     switch self {
-    case .unreachable: "unreachable"
+    case .unreachable, .proxy: "unreachable"
     case .untrustedServer: "untrustedServer"
     case .unexpectedStatus: "unexpectedStatus"
     case .noSignature: "noSignature"
@@ -53,18 +57,24 @@ public enum BundleRefusal: Error, Hashable, Sendable {
   /// of security.
   public var isOfContent: Bool {
     switch self {
-    case .unreachable, .unexpectedStatus, .notStored: false
+    case .unreachable, .proxy, .unexpectedStatus, .notStored: false
     default: true
     }
   }
 
   /// True if no server answered, so that a network that returns is a reason to try again.
-  public var isUnreached: Bool { self == .unreachable }
+  public var isUnreached: Bool {
+    switch self {
+    case .unreachable, .proxy: true
+    default: false
+    }
+  }
 
   /// A sentence for a person.
   public var sentence: String {
     switch self {
     case .unreachable: "The server of the policy source did not answer."
+    case .proxy(let failure): failure.explanation
     case .untrustedServer: "The server of the policy source did not prove its name: its certificate was refused."
     case .unexpectedStatus(let status): "The server of the policy source answered with status \(status)."
     case .noSignature(let status): "The signature beside the bundle, `.minisig`, was answered with status \(status)."

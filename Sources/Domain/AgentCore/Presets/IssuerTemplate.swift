@@ -28,6 +28,13 @@ public struct IssuerTemplate: Sendable, Equatable {
 
   private static let shortestWord = 3
 
+  /// No word is the customer's.
+  public var isComplete: Bool {
+    parts.allSatisfy { part in
+      if case .word = part { false } else { true }
+    }
+  }
+
   private static func isOfWord(_ character: Character) -> Bool { ("A"..."Z").contains(character) || character == "-" }
 
   /// What stands in an address for each word; nil if the address is none of the template. A word stands for one label

@@ -3,7 +3,8 @@ public import AgentModel
 /// A known provider: defaults for its configuration, and the meaning of its errors.
 ///
 /// A provider's configuration stores the preset's name, so that an updated error table applies after an update of the
-/// agent. The presets themselves are data: `Schemas/presets`, rendered as `Generated`.
+/// agent. The presets themselves are data: `Schemas/presets`, rendered as `Generated`. What a service is beyond its
+/// sign-in is in its `catalogue`.
 ///
 /// Some providers let an administrator choose refresh token rotation (Okta, Auth0, Keycloak). Their presets assume
 /// rotation with the provider's default grace: a wrong guess this way costs one sign-in, the other way a token family.
@@ -12,6 +13,8 @@ public struct ProviderPreset: Sendable {
   public let name: String
   /// The provider's own name.
   public var title = ""
+  /// What the provider's accounts are. Where they are secrets, nothing here is of use but the catalogue.
+  public var kind = AccountKind.openid
   /// Nil if each customer has an issuer of their own.
   public var issuer: String?
   /// What such an issuer looks like, with words in capitals for what is the customer's (`IssuerTemplate`).
@@ -81,6 +84,14 @@ public struct ProviderPreset: Sendable {
     tokenEndpointAuthMethods = []
     refresh = .init()
     revocationScope = .family
+  }
+
+  /// A service whose accounts are secrets.
+  static func ofSecrets(_ name: String, _ title: String) -> ProviderPreset {
+    make(name) {
+      $0.title = title
+      $0.kind = .secret
+    }
   }
 
   /// The preset with this name; nil if it is unknown.

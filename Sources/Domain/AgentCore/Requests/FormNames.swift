@@ -9,7 +9,8 @@ public struct FormNames: Sendable {
   /// Why a form is refused.
   public enum Refusal: Error, Hashable, Sendable {
     case telling(RequestNames.Meaning)
-    /// A charset or a coding in which no name can be found, or a name or the head of a part that is too long.
+    /// A charset or a coding in which no name can be found, a type that not every server reads as one, or a name or the
+    /// head of a part that is too long.
     case unreadable
   }
 
@@ -30,10 +31,18 @@ public struct FormNames: Sendable {
 
   /// Nil for a body that is no form. One without a type is, and one of any multipart type: Rack reads them as forms.
   ///
-  /// - Parameters:
-  ///   - contentType: the values of `Content-Type`.
-  ///   - contentEncoding: the values of `Content-Encoding`.
-  public init?(contentType: [String], contentEncoding: [String], under names: RequestNames) throws(Refusal) {
+  /// - Parameter fields: those that are sent with the body.
+  public init?(_ fields: some Sequence<(name: String, value: String)>, under names: RequestNames) throws(Refusal) {
+    var (contentType, contentEncoding): ([String], [String]) = ([], [])
+    for (name, value) in fields {
+      switch NameSpelling(name).text {
+      // `Content_Type` is the type for servers that read `_` as `-`, and for others the body has none.
+      case "contenttype" where !FieldSyntax.isName(name, "content-type"): throw .unreadable
+      case "contenttype": contentType.append(value)
+      case "contentencoding": contentEncoding.append(value)
+      default: break
+      }
+    }
     let type = contentType.joined(separator: ",").lowercased()
     let isUntyped = type.allSatisfy { $0 == " " || $0 == "\t" || $0 == "," }
     let (isEncoded, isMultipart) = (

@@ -5,7 +5,8 @@
 /// any place of a longer text, as in the credentials of RFC 7617: in UTF-8, and in UTF-16 and UTF-32 of both orders. A
 /// server that encodes it otherwise is not found out.
 ///
-/// A text is walked once, whatever the number of tokens is: at each byte only the tokens are compared that can begin there.
+/// A text is walked once, whatever the number of tokens is: at each byte only the tokens are compared that can begin there, and
+/// only if the next byte can go on with one of them.
 public struct RepeatedToken {
   /// A shorter token occurs in texts by chance.
   static let leastBytes = 8
@@ -16,8 +17,8 @@ public struct RepeatedToken {
   /// By the number that a character of Base64 stands for: the tokens whose Base64 begins with it, after so many bytes of
   /// another text.
   private var encoded = [[(token: UnsafeRawBufferPointer, offset: Int)]](repeating: [], count: 64)
-  /// The bytes at which a spelling can begin.
-  private var begins = [Bool](repeating: false, count: 256)
+  /// The two bytes with which a spelling can begin: a bit for each second one, 256 for each first one.
+  private var beginnings = [UInt64](repeating: 0, count: 1024)
 
   /// - Parameter tokens: their memory is used as long as this value is.
   public init(_ tokens: [UnsafeRawBufferPointer]) {
@@ -25,16 +26,24 @@ public struct RepeatedToken {
     shortest = tokens.map(\.count).min() ?? .max
     for token in tokens {
       plain[Int(token[0])].append(token)
+      // The second byte may be written as an escape.
+      for second in [token[1], UInt8(ascii: "%"), UInt8(ascii: "\\")] { begin(token[0], second) }
       for offset in 0..<3 {
-        let first = Self.sextet(Self.skipped(offset), of: token, after: offset)
+        let skipped = Self.skipped(offset)
+        let first = Self.sextet(skipped, of: token, after: offset)
         encoded[Int(first)].append((token, offset))
+        let second = Self.sextet(skipped + 1, of: token, after: offset)
+        for one in Self.characters[Int(first)] { for next in Self.characters[Int(second)] { begin(one, next) } }
       }
     }
-    for byte in begins.indices {
-      let number = Self.value(of: UInt8(byte)).map { encoded[Int($0)] } ?? []
-      begins[byte] = !plain[byte].isEmpty || !number.isEmpty
+    for escape in "%\\".utf8 where !tokens.isEmpty {
+      for second in 0...UInt8.max { begin(escape, second) }
     }
-    for escape in "\\%".utf8 where !tokens.isEmpty { begins[Int(escape)] = true }
+  }
+
+  /// A spelling can begin with these two bytes.
+  private mutating func begin(_ first: UInt8, _ second: UInt8) {
+    beginnings[Int(first) << 2 | Int(second) >> 6] |= 1 << UInt64(second & 63)
   }
 
   public static func occurs(_ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Bool {
@@ -55,8 +64,12 @@ public struct RepeatedToken {
   @inline(__always)
   private func occurs(in text: Characters) -> Bool {
     guard text.count >= shortest else { return false }
-    return begins.withUnsafeBufferPointer { begins in
-      for start in text.indices where begins[Int(text[start])] && isThere(text, at: start) { return true }
+    return beginnings.withUnsafeBufferPointer { beginnings in
+      for start in 0..<(text.count - 1) {
+        let (first, second) = (text[start], text[start + 1])
+        let isBeginning = beginnings[Int(first) << 2 | Int(second) >> 6] >> UInt64(second & 63) & 1 != 0
+        if isBeginning, isThere(text, at: start) { return true }
+      }
       return false
     }
   }
@@ -80,7 +93,6 @@ public struct RepeatedToken {
     let first: Int
 
     @inline(__always) var count: Int { (text.count - first + width - 1) / width }
-    @inline(__always) var indices: Range<Int> { 0..<count }
     @inline(__always) subscript(index: Int) -> UInt8 { text[first + index * width] }
   }
 
@@ -154,6 +166,11 @@ public struct RepeatedToken {
     func byte(_ place: Int) -> UInt16 { token.indices.contains(place - offset) ? UInt16(token[place - offset]) : 0 }
     let (place, shift) = (index * 6 / 8, index * 6 % 8)
     return UInt8((byte(place) << 8 | byte(place + 1)) >> (10 - UInt16(shift)) & 63)
+  }
+
+  /// By the number that they stand for.
+  private static let characters: [[UInt8]] = (0..<64).map { number in
+    (0...UInt8.max).filter { value(of: $0) == number }
   }
 
   /// Of both alphabets (RFC 4648 §4, §5).

@@ -70,13 +70,8 @@ public struct RequestFields: Sendable {
   /// - Throws: the refusal of a form that names another credential, person, method or path.
   public func check(form body: UnsafeRawBufferPointer, by names: RequestNames) throws(FormNames.Refusal) {
     guard !body.isEmpty else { return }
-    var form = try FormNames(
-      contentType: values("content-type"), contentEncoding: values("content-encoding"), under: names)
+    var form = try FormNames(all, under: names)
     try form?.takeAll(body)
-  }
-
-  private func values(_ lowercased: String) -> [String] {
-    all.filter { FieldSyntax.isName($0.name, lowercased) }.map(\.value)
   }
 
   private static let expectedName = "a header field that a caller may set"

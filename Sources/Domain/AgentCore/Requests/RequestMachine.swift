@@ -49,6 +49,7 @@ public struct RequestMachine: Sendable {
   private let method: String
   private let hasKey: Bool
   private let allowsAuthRetry: Bool
+  private let followsRedirects: Bool
   private var state = State.sending
   /// Where the request goes.
   public private(set) var target: RequestTarget
@@ -64,10 +65,14 @@ public struct RequestMachine: Sendable {
   /// - Parameters:
   ///   - hasKey: the request has an idempotency key, so that the server performs it once even if it comes twice.
   ///   - allowsAuthRetry: a refused token may be replaced, and the request sent again.
-  public init(method: String, target: RequestTarget, hasKey: Bool, allowsAuthRetry: Bool) {
+  ///   - followsRedirects: false for a credential in the URL, which the server may repeat in the next one.
+  public init(
+    method: String, target: RequestTarget, hasKey: Bool, allowsAuthRetry: Bool, followsRedirects: Bool = true
+  ) {
     self.method = method
     self.hasKey = hasKey
     self.allowsAuthRetry = allowsAuthRetry
+    self.followsRedirects = followsRedirects
     self.target = target
   }
 
@@ -136,7 +141,7 @@ public struct RequestMachine: Sendable {
   /// Only a read follows a redirect, and only within its origin; any other redirect is answered as it is.
   private mutating func redirected(_ response: Response) -> Action {
     // RFC 9110 §15.4.4: after a 303 the method is GET, or HEAD.
-    guard isRead, method != "OPTIONS" || response.status != 303, redirects < Self.maximumRedirects,
+    guard followsRedirects, isRead, method != "OPTIONS" || response.status != 303, redirects < Self.maximumRedirects,
       let next = response.location.flatMap(target.redirected)
     else { return end() }
     redirects += 1
@@ -154,7 +159,7 @@ public struct RequestMachine: Sendable {
 /// How a request ended that got no response, and whether it was sent (docs/requests.md).
 public enum RequestFailure: Error, Hashable, Sendable {
   /// No byte of the request left.
-  case notSent(reason: String)
+  case notSent(ConnectFailure)
   /// The request may have been performed.
   case lost(reason: String)
   /// No byte left: the server was not trusted.

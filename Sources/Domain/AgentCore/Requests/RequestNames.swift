@@ -1,7 +1,7 @@
-internal import AgentModel
+public import AgentModel
 
 /// The one rule about the names in a request that gets an access token: those of its header fields, and of the parameters
-/// in its query and in a form (docs/requests.md, Names in a request). `request.send`, operations, `request.authorize`
+/// in its URL and in a form (docs/requests.md, Names in a request). `request.send`, operations, `request.authorize`
 /// and `lanyard-proxy` obey it.
 ///
 /// The token decides in whose name a request is made, and the agent judges its method and path. A name by which a server
@@ -37,9 +37,18 @@ public struct RequestNames: Hashable, Sendable {
 
   /// In the form of `NameSpelling.letters`.
   private let allowed: Set<String>
+  /// The names under which the credential itself stands, in the same form.
+  private var placedField: String?
+  private var placedParameter: String?
 
-  /// - Parameter allowed: the provider's `allowedFields`, in any spelling.
-  public init(allowed: [String] = []) { self.allowed = Set(allowed.map { NameSpelling($0).text }) }
+  /// - Parameters:
+  ///   - allowed: the provider's `allowedFields`, in any spelling.
+  ///   - placement: where the credential of the request stands; nil: in `Authorization`.
+  public init(allowed: [String] = [], placing placement: SecretPlacement? = nil) {
+    self.allowed = Set(allowed.map { NameSpelling($0).text })
+    placedField = placement?.fieldName.map { NameSpelling($0).text }
+    if case .query(let name)? = placement { placedParameter = NameSpelling(name).text }
+  }
 
   /// False for a name that the person can't allow: the agent or the connection decides it.
   public static func canBeAllowed(_ name: String) -> Bool {
@@ -49,6 +58,7 @@ public struct RequestNames: Hashable, Sendable {
   }
 
   public func field(_ name: String) -> Field {
+    if let placedField, NameSpelling(name).text == placedField { return .reserved }
     // The common names first: nothing else has to be looked at.
     if PlainFieldNames.isListed(name.lowercased()) { return .plain }
     let spelling = NameSpelling(name)
@@ -79,10 +89,32 @@ public struct RequestNames: Hashable, Sendable {
     }
   }
 
-  /// The first parameter of a query that tells something. Some servers part parameters by `;`.
-  public func parameter(inQuery query: String?) -> (name: String, meaning: Meaning)? {
+  /// The first parameter of a URL that tells something: of its path (RFC 3986 §3.3), then of its query.
+  public func parameter(in url: HTTPURL) -> (name: String, meaning: Meaning)? {
+    parameter(inPath: url.path) ?? parameter(inQuery: url.query)
+  }
+
+  /// Some servers part parameters by `;`.
+  func parameter(inQuery query: String?) -> (name: String, meaning: Meaning)? {
     guard let query else { return nil }
-    for part in query.utf8.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
+    return first(of: query.utf8.split { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") })
+  }
+
+  /// A segment's parameters stand behind `;`, as `;jsessionid=…` does. Servers behind another one see escapes decoded.
+  func parameter(inPath path: String) -> (name: String, meaning: Meaning)? {
+    guard path.utf8.contains(where: { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "%") }) else { return nil }
+    for reading in Self.readings(of: path.utf8) {
+      for segment in reading.split(separator: UInt8(ascii: "/")) {
+        let parts = segment.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        if let told = first(of: parts.dropFirst()) { return told }
+      }
+    }
+    return nil
+  }
+
+  /// - Parameter parts: names, each with or without `=` and a value.
+  private func first(of parts: some Sequence<some Collection<UInt8>>) -> (name: String, meaning: Meaning)? {
+    for part in parts {
       let name = part.prefix { $0 != UInt8(ascii: "=") }
       if let meaning = parameter(name) { return (String(decoding: Array(name), as: UTF8.self), meaning) }
     }
@@ -112,6 +144,7 @@ public struct RequestNames: Hashable, Sendable {
 
   private func meaning(ofDecoded bytes: [UInt8]) -> Meaning? {
     let spelling = NameSpelling(bytes: Self.trimmed(bytes))
+    if spelling.text == placedParameter { return .credential }
     guard !allowed.contains(spelling.text) else { return nil }
     return spelling.meaning ?? spelling.meaningOfParameter
   }

@@ -15,7 +15,7 @@ public struct RequestTarget: Hashable, Sendable {
     case invalidURL
     /// The provider does not list the URL's origin.
     case originNotAllowed
-    /// A parameter of the query tells another credential, person, method or path.
+    /// A parameter of the URL tells another credential, person, method or path.
     case telling(RequestNames.Meaning)
   }
 
@@ -23,7 +23,7 @@ public struct RequestTarget: Hashable, Sendable {
   public init(_ text: String, allowedOrigins: Set<String>, names: RequestNames = RequestNames()) throws(Refusal) {
     guard let url = HTTPURL(text), url.keepsTokensSecret else { throw .invalidURL }
     guard allowedOrigins.contains(url.origin) else { throw .originNotAllowed }
-    if let told = names.parameter(inQuery: url.query) { throw .telling(told.meaning) }
+    if let told = names.parameter(in: url) { throw .telling(told.meaning) }
     (self.url, self.names) = (url, names)
   }
 
@@ -43,7 +43,7 @@ public struct RequestTarget: Hashable, Sendable {
   /// The target of a redirect of this request (RFC 9110 §10.2.2); nil for another origin, allowed or not, for a
   /// parameter that the caller might not have sent either, and for a `Location` that is no URL reference.
   public func redirected(to location: String) -> RequestTarget? {
-    guard let url = url.resolving(location), url.origin == self.url.origin, names.parameter(inQuery: url.query) == nil
+    guard let url = url.resolving(location), url.origin == self.url.origin, names.parameter(in: url) == nil
     else { return nil }
     return RequestTarget(url, names)
   }

@@ -1,12 +1,20 @@
 public import AgentModel
 public import JSONRPC
 
-/// How servers are reached and trusted by requests with a provider's tokens: `trust` in the answer of `provider.get`, for
-/// programs that send a token by themselves. What the administrator enforces is in it.
+/// How servers are reached and trusted by the requests of programs beside the agent: `trust` in the answer of `provider.get`,
+/// for those with a provider's token, and of `agent.status`, for those without. What the administrator enforces is in it.
 public struct ServerTrust: Hashable, Sendable {
   /// What counts for every server.
-  private let settings: TrustSettings
-  private let pins: [String: [String]]
+  private var settings: TrustSettings
+  private var pins: [String: [String]]
+
+  /// From the answer of `agent.status`, which names nothing where nothing is configured.
+  public init?(inStatus status: JSONNode) {
+    (settings, pins) = (TrustSettings(), [:])
+    guard let node = status["trust"] else { return }
+    guard let trust = ServerTrust(node) else { return nil }
+    self = trust
+  }
 
   /// Nil also for an answer that has something of another kind: no pin must pass for none.
   public init?(_ node: JSONNode?) {
@@ -40,14 +48,13 @@ public struct ServerTrust: Hashable, Sendable {
 
   /// What counts for a request to `url`.
   ///
-  /// - Parameters:
-  ///   - authorities: a file that the person named for this server: it counts where the agent names none.
-  ///   - proxy: a proxy that the person named for this server, likewise.
-  public func settings(for url: HTTPURL, authorities: String? = nil, proxy: String? = nil) -> TrustSettings {
+  /// - Parameter own: what the program was told of this server: its authorities count where the agent names none, and so
+  ///   does its proxy.
+  public func settings(for url: HTTPURL, elsewhere own: TrustSettings = TrustSettings()) -> TrustSettings {
     var settings = settings
     settings.pins = pins[url.host] ?? []
-    if settings.authorities == CertificateAuthorities() { settings.authorities.file = authorities }
-    settings.proxy = settings.proxy ?? proxy
+    if settings.authorities == CertificateAuthorities() { settings.authorities = own.authorities }
+    settings.proxy = settings.proxy ?? own.proxy
     return settings
   }
 

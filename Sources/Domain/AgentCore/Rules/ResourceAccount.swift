@@ -40,7 +40,7 @@ public struct ResourceAccount: Hashable, Sendable {
   /// An account that the caller may see.
   public struct Candidate: Hashable, Sendable {
     public let account: AccountID
-    /// The alias, the e-mail address and the subject.
+    /// The alias, the e-mail address, the user name of a secret and the subject.
     public let names: [String]
     /// True if its provider lists the URL's origin, and it is signed in.
     public let fitsByProvider: Bool

@@ -24,6 +24,8 @@ public enum RevocationOutbox {
     case unsupported
     /// The server refuses this client, and says nothing about the token.
     case refused(after: Milliseconds)
+    /// The server refuses the secret itself, which is what a revoked one gets.
+    case refusedForGood
     case again(after: Milliseconds)
   }
 
@@ -54,8 +56,17 @@ public enum RevocationOutbox {
   }
 
   /// `jitter` is a fraction from 0 up to, not including, 1; `attempts` includes the latest attempt.
-  public static func verdict(_ answer: Answer, attempts: Int, jitter: Double) -> Verdict {
+  ///
+  /// - Parameter isSecret: the request is the provider's own for its secrets, and none of RFC 7009 (docs/secrets.md,
+  ///   Revocation).
+  public static func verdict(
+    _ answer: Answer, ofSecret isSecret: Bool = false, attempts: Int, jitter: Double
+  ) -> Verdict {
     switch answer {
+    case .response(200..<300, _, _) where isSecret, .response(404, _, _) where isSecret,
+      .response(410, _, _) where isSecret:
+      return .confirmed
+    case .response(401, _, _) where isSecret, .response(403, _, _) where isSecret: return .refusedForGood
     case .response(200, _, _): return .confirmed
     case .response(_, "unsupported_token_type"?, _): return .unsupported
     // 401 and 403 concern the client's permission and say nothing about the token.

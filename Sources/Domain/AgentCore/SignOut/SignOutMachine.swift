@@ -19,8 +19,13 @@ public struct SignOutMachine: Hashable, Sendable {
     public var earlier: [Entry]
     /// No trace of the erased data is left on the disk.
     public var isErased: Bool
+    /// There was a secret, which its provider does not end.
+    public var isUnrevocable: Bool
 
-    public init(wasActive: Bool, entries: [Entry], earlier: [Entry] = [], isErased: Bool) {
+    public init(
+      wasActive: Bool, entries: [Entry], earlier: [Entry] = [], isErased: Bool, isUnrevocable: Bool = false
+    ) {
+      self.isUnrevocable = isUnrevocable
       self.wasActive = wasActive
       self.entries = entries
       self.earlier = earlier
@@ -141,7 +146,7 @@ public struct SignOutMachine: Hashable, Sendable {
 
   private mutating func revoke(_ departure: Departure) -> [Effect] {
     let refreshTokens = departure.entries.prefix(1) + departure.earlier
-    guard !refreshTokens.isEmpty else { return end(departure, .notNeeded) }
+    guard !refreshTokens.isEmpty else { return end(departure, departure.isUnrevocable ? .unsupported : .notNeeded) }
     state = staysOffline ? .queueing(departure) : .revoking(Array(refreshTokens), departure)
     return []
   }

@@ -1,3 +1,5 @@
+internal import JSONRPC
+
 /// Makes a program name from the kernel safe to display. A program chooses its own name, so the name decides nothing
 /// and must not control a terminal.
 public enum DisplayName {
@@ -10,17 +12,8 @@ public enum DisplayName {
     let line = bytes.prefix { $0 != 0x0A && $0 != 0 }
     var shown = ""
     for scalar in String(decoding: line, as: UTF8.self).unicodeScalars.prefix(longest) {
-      shown.unicodeScalars.append(isPlain(scalar) ? scalar : "?")
+      shown.unicodeScalars.append(scalar.isHidden ? "?" : scalar)
     }
     return shown.contains { $0 != " " && $0 != "?" } ? shown : nil
-  }
-
-  /// True for visible characters and spaces; false for controls, line separators, and characters that are invisible or
-  /// change the text direction.
-  static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
-    default: true
-    }
   }
 }

@@ -207,5 +207,7 @@ public struct GrantState: Sendable {
   }
 
   /// The reasons for which the refresh token is still there and may be tried again.
-  private static let revocableReasons: Set<String> = ["refused", TokenMachine.unexplainedRefusal]
+  private static let revocableReasons: Set<String> = [
+    "refused", TokenMachine.unexplainedRefusal, TokenMachine.secretRefused, TokenMachine.identityMismatch,
+  ]
 }

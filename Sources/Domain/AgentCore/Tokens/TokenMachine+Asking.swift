@@ -8,6 +8,7 @@ extension TokenMachine {
   ) -> [Effect] {
     if health == .signedOut { return [.refuse(id, .signedOut)] }
     used(key, at: now)
+    if holdsSecret { return secretWanted(by: id, demand, at: now) }
     let cached = grant.audiences[key].liveToken(at: now)
     switch (demand, cached) {
     case (.usable(let minimum), let token?) where token.serves(minimum, at: now):
@@ -43,7 +44,7 @@ extension TokenMachine {
   /// A caller gives up waiting for the provider; it has left its wait. The exchange goes on. A token that still lives
   /// serves it as after a failed exchange.
   public func gaveUp(_ id: WaiterID, key: TokenKey, demand: Demand, at now: BootInstant) -> [Effect] {
-    guard case .usable = demand, let token = grant.audiences[key].liveToken(at: now) else {
+    guard takesTokenOfBefore(demand), let token = grant.audiences[key].liveToken(at: now) else {
       return [.refuse(id, .noAnswer(.stillWaiting))]
     }
     return [.answer(id, serial: token.serial, .staleOk)]
@@ -117,8 +118,18 @@ extension TokenMachine {
   mutating func refuseWaiters(for key: TokenKey, _ refusal: Refusal, at now: BootInstant) -> [Effect] {
     let token = grant.audiences[key].liveToken(at: now)
     return waiters.take(for: key).map { waiter in
-      guard case .usable = waiter.demand, let token else { return .refuse(waiter.id, refusal) }
+      guard takesTokenOfBefore(waiter.demand), let token else { return .refuse(waiter.id, refusal) }
       return .answer(waiter.id, serial: token.serial, .staleOk)
+    }
+  }
+
+  /// After a failure this demand is met by the token that was there before. So is that of a caller whose secret was
+  /// refused by a resource: there is no other, and nothing shows that the provider does not stand by it.
+  func takesTokenOfBefore(_ demand: Demand) -> Bool {
+    switch demand {
+    case .usable: true
+    case .replacing: holdsSecret
+    case .forced: false
     }
   }
 }

@@ -40,5 +40,9 @@ extension TokenMachine {
 
   /// The provider may be reachable again: a pause after a failure that may come from the network ends. The account counts
   /// as offline until the next request to the provider.
-  public mutating func reconnected() { if lastFailure?.mayComeFromTheNetwork == true { grant.pause.end() } }
+  public mutating func reconnected() {
+    guard lastFailure?.mayComeFromTheNetwork == true else { return }
+    // No request follows by itself for a secret, which works as before.
+    if holdsSecret { grant.pause.forget() } else { grant.pause.end() }
+  }
 }

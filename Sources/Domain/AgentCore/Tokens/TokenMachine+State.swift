@@ -3,7 +3,8 @@ public import AgentModel
 /// The account's state: computed here alone, and told here alone.
 extension TokenMachine {
   public func state(at now: BootInstant) -> AccountState {
-    AccountState(
+    if secretHasEnded(at: now), health == .ok { return .reauthenticationRequired }
+    return AccountState(
       health: health, isIssuedElsewhere: grant.isIssuedElsewhere, needsPerson: !grant.audiences.interactions.isEmpty,
       isOffline: isOffline, isDoubtHarmless: isDoubtHarmless(at: now))
   }
@@ -20,10 +21,14 @@ extension TokenMachine {
 
   /// When time alone may change the state; nil if it may not.
   public func stateMayChange(at now: BootInstant) -> BootInstant? {
+    if let end = secretEnd, now < end { return end }
     guard health == .unknown, exchange?.isReplay != true else { return nil }
     return grant.doubtHarms(at: now)
   }
 
   /// Why the person must sign in, while the state says so.
-  private var endReason: String { if case .reauthenticate(let reason) = health { reason } else { Self.outcomeUnknown } }
+  private var endReason: String {
+    if case .reauthenticate(let reason) = health { return reason }
+    return holdsSecret ? Self.secretExpired : Self.outcomeUnknown
+  }
 }

@@ -83,7 +83,7 @@ extension TokenMachine {
     case locked
     case interaction(claims: String?)
     case misconfigured(String)
-    case offline(retryAfter: Milliseconds)
+    case offline(ConnectFailure, retryAfter: Milliseconds)
     case untrustedServer(TrustFailure)
     case unavailable(retryAfter: Milliseconds)
     case noAnswer(Silence)
@@ -121,7 +121,7 @@ extension TokenMachine.Refusal {
   init(_ failure: ExchangeFailure, pause: Milliseconds) {
     self =
       switch failure {
-      case .offline: .offline(retryAfter: pause)
+      case .offline(let failure): .offline(failure, retryAfter: pause)
       case .untrustedServer(let reason): .untrustedServer(reason)
       case .transient, .unexplained, .unknownOutcome:
         failure.isWithoutAnswer ? .noAnswer(.ended(retryAfter: pause)) : .unavailable(retryAfter: pause)

@@ -12,7 +12,8 @@ public import AgentModel
 ///
 /// The machine knows who waits and which exchange is in flight; what is known of the grant, and what stands against an
 /// exchange, is in its `GrantState`. What callers ask is in `TokenMachine+Asking.swift`, what exchanges come to in
-/// `TokenMachine+Outcomes.swift`, and what happens from outside in `TokenMachine+Changes.swift`.
+/// `TokenMachine+Outcomes.swift`, and what happens from outside in `TokenMachine+Changes.swift`. What is otherwise with a secret is in
+/// `TokenMachine+Secrets.swift`.
 public struct TokenMachine: Sendable {
   public internal(set) var grant: GrantState
   @Rare public internal(set) var exchange: Attempt? = nil
@@ -20,6 +21,8 @@ public struct TokenMachine: Sendable {
   var waiters = Waiters()
   /// Exchanges in a row that renewed the grant and brought no token that could be used.
   var emptyExchanges = 0
+  /// Of an account that holds a secret.
+  @Rare var heldSecret: HeldSecret? = nil
   /// The state that subscribers know.
   public internal(set) var toldState: AccountState
 
@@ -144,4 +147,8 @@ public struct TokenMachine: Sendable {
   public static let unexplainedRefusal = "unexplainedRefusal"
   public static let noUsableToken = "noUsableToken"
   public static let notBound = "notBound"
+  public static let secretRefused = "secretRefused"
+  public static let secretExpired = "secretExpired"
+  public static let identityMismatch = "identityMismatch"
+  public static let notSupported = "notSupported"
 }

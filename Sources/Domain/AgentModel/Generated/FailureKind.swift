@@ -48,7 +48,8 @@ public enum FailureKind: String, CaseIterable, Sendable {
   /// The account's data stays encrypted until the same person signs in again.
   case dataLocked
   /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
-  /// then `outcome` is `notSent`.
+  /// then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`, `proxyUntrusted`
+  /// or `proxyUnreachable` the proxy is the cause, and the message names it.
   case offline
   /// The provider is temporarily unavailable.
   case providerUnavailable

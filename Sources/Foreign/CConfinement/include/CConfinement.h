@@ -52,6 +52,17 @@ int lanyard_landlock_restrict(
 /// negative errno, and then nothing is refused.
 int lanyard_filter_install(void);
 
+// ---- The sandbox (SandboxFilter.c, SandboxEntry.c) -----------------------------------------------------------
+
+/// A descriptor, close-on-exec, from which bwrap(1) reads the filter of a sandbox (`--seccomp`): the kernel refuses the calls of
+/// SandboxFilter.c. Or a negative errno.
+int lanyard_sandbox_filter(void);
+
+/// In a sandbox, before its command: listens at `port` of 127.0.0.1 there, sends that socket to the other end of `channel`, and
+/// waits until that end has taken it; `channel` -1: none of this. Then lets signals through again, and has every descriptor but 0,
+/// 1 and 2 closed when the command starts. 0 or a negative errno; -EPIPE if the other end is gone.
+int lanyard_sandbox_enter(int channel, uint16_t port);
+
 // ---- The broker (Broker.c) -----------------------------------------------------------------------------------
 
 enum {

@@ -40,6 +40,10 @@ CURLcode ccurl_set_body(CURL *easy, void *context, ccurl_send send);
 // Called with each socket that libcurl opens for a connection, before it connects.
 typedef int (*ccurl_opened)(void *context, curl_socket_t socket, curlsocktype purpose);
 CURLcode ccurl_set_opened(CURL *easy, void *context, ccurl_opened opened);
+// Called with each address before libcurl connects to it: 4 or 16 bytes in network order. False refuses the address, and
+// libcurl tries the next one.
+typedef bool (*ccurl_may_connect)(const unsigned char *address, size_t count);
+CURLcode ccurl_set_may_connect(CURL *easy, ccurl_may_connect may_connect);
 // Whether nothing waits to be read on a connection that no request uses, and its other end has not closed it. Only
 // valid in `ccurl_about_to_send`, with the socket of the connection. Always false for TLS by another library than
 // OpenSSL 3.
@@ -50,6 +54,12 @@ int ccurl_local_port(int socket);
 CURLcode ccurl_cleanse_plaintext(CURL *easy);
 
 CURLcode ccurl_resume(CURL *easy);
+
+// The socket of a connection that CURLOPT_CONNECT_ONLY opened, as long as the handle; -1 without one.
+int ccurl_active_socket(CURL *easy);
+// Bytes over that connection, through the TLS that libcurl opened on it. CURLE_AGAIN where the socket has to be waited for.
+CURLcode ccurl_send_bytes(CURL *easy, const void *bytes, size_t count, size_t *sent);
+CURLcode ccurl_receive_bytes(CURL *easy, void *bytes, size_t count, size_t *received);
 
 long ccurl_get_long(CURL *easy, CURLINFO info);
 // NULL if libcurl has none; valid as long as the handle.

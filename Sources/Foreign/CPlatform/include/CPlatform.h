@@ -56,6 +56,11 @@ int lanyard_notify(const char *state);
 
 // ---- Events (Events.c) ---------------------------------------------------------------------------------------
 
+/// Both ends of a pipe, which do not block. 0, or a negative error number.
+int lanyard_pipe(int ends[2]);
+/// Moves up to `count` bytes between a pipe and a socket without copying them (splice(2)). How many; 0 at the end of the source;
+/// a negative error number, -EAGAIN where nothing can be moved now.
+ssize_t lanyard_splice(int source, int target, size_t count);
 /// An eventfd for waking a poll: non-blocking.
 int lanyard_eventfd(void);
 /// Wakes every poller of the eventfd. Safe from any thread and from signal handlers.

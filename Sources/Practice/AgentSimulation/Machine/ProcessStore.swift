@@ -94,6 +94,8 @@ final class ProcessStore: Store {
     life.end()
   }
 
+  func checkpoint() { try? call { store throws(StoreFailure) in store.checkpoint() } }
+
   func metadata(_ name: String) throws(StoreFailure) -> [UInt8]? {
     try call { (store) throws(StoreFailure) in try store.metadata(name) }
   }

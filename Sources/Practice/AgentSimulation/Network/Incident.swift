@@ -4,7 +4,7 @@ public import AgentPorts
 /// A network fault for one request, besides the faults of the provider itself.
 public enum Incident: Sendable {
   /// The connection fails: nothing leaves the machine.
-  case notConnected(HTTPOutcome.ConnectFailure)
+  case notConnected(ConnectFailure)
   /// The TLS handshake fails.
   case untrusted(TrustFailure)
   /// The request left the machine and never arrived.

@@ -279,7 +279,8 @@ extension LoopbackHTTP.HTTPRequest {
       case .secret(let secret): (name: field.name, value: secret.withBytes { String(decoding: $0, as: UTF8.self) })
       }
     }
-    self.init(
-      method: request.method, url: request.url, headers: headers, body: request.body?.withBytes { [UInt8]($0) } ?? [])
+    let target = request.target?.withBytes { String(decoding: $0, as: UTF8.self) }
+    let url = target.flatMap { target in HTTPURL(request.url).map { $0.origin + target } } ?? request.url
+    self.init(method: request.method, url: url, headers: headers, body: request.body?.withBytes { [UInt8]($0) } ?? [])
   }
 }

@@ -1,6 +1,6 @@
-internal import Agent
 internal import AgentPorts
 internal import AgentServing
+internal import AgentSessions
 internal import SQLiteStore
 internal import Secrets
 internal import StorageFaults

@@ -52,7 +52,7 @@ extension SimulatedWorld {
     let provider = makeProvider(name, options: options)
     let rule =
       switch rotation {
-      case .none: #"{"reuse":"none"}"#
+      case .none, .renewed: #"{"reuse":"none"}"#
       // `replayLast`, the default, has scenarios of its own.
       case .grace(let seconds):
         #"{"reuse":"grace","graceSeconds":\#(seconds),"onUnknownOutcome":"reauthenticate"}"#

@@ -2,9 +2,10 @@ import LoopbackHTTP
 
 extension Fault {
   /// `{"effect":"answer","status":503,"headers":{…},"body":"…" or "json":{…},"delayMilliseconds":0,"count":1 or null,
-  /// "when":{"grant_type":"refresh_token"}}`; the other effects by their Swift names.
-  init(json: PracticeJSON) throws {
-    let effect = try Self.effect(json)
+  /// "when":{"grant_type":"refresh_token"}}`; the other effects by their Swift names. `{"effect":"refusal",
+  /// "refusal":"rateLimit"}` is an answer in the words of the provider's guise.
+  init(json: PracticeJSON, in context: ProviderContext) throws {
+    let effect = try Self.effect(json, in: context)
     var count: Int? = 1
     if let told = json["count"] { count = told == .null ? nil : told.integerValue.map(Int.init) ?? 1 }
     var matching: [String: String] = [:]
@@ -19,7 +20,7 @@ extension Fault {
     )
   }
 
-  private static func effect(_ json: PracticeJSON) throws -> Effect {
+  private static func effect(_ json: PracticeJSON, in context: ProviderContext) throws -> Effect {
     let bytes = json["bytes"]?.integerValue.map(Int.init)
     switch json["effect"]?.stringValue ?? "answer" {
     case "answer": return .answer(response(json))
@@ -32,6 +33,11 @@ extension Fault {
     case "hugeBody": return .hugeBody(bytes: bytes ?? 1 << 24)
     case "truncatedBody": return .truncatedBody(bytes: bytes ?? 10)
     case "notJSON": return .notJSON
+    case "refusal":
+      guard let refusal = json["refusal"]?.stringValue.flatMap(Refusal.init) else {
+        throw ControlRequest.Failure("no such refusal")
+      }
+      return .answer(context.response(to: refusal.error(context.options)))
     case "none": return .none
     case "changeAnswer": return .changeAnswer(changes(json["json"]))
     case "changeIDToken":
@@ -98,6 +104,8 @@ extension PracticeOptions {
     case "signsUserInfo": return assign(flag, \.signsUserInfo)
     case "announcesPKCE": return assign(flag, \.announcesPKCE)
     case "announcesIssuer": return assign(flag, \.announcesIssuer)
+    case "sendsIssuer": return assign(flag, \.sendsIssuer)
+    case "takesAnyLoopbackRedirect": return assign(flag, \.takesAnyLoopbackRedirect)
     case "takesClientDocuments": return assign(flag, \.takesClientDocuments)
     case "issuesRefreshTokens": return assign(flag, \.issuesRefreshTokens)
     case "tellsExpiry": return assign(flag, \.tellsExpiry)
@@ -133,10 +141,11 @@ extension RefreshTokenRotation {
   /// The grace during which a replaced refresh token still works: enough for a slow client, too short for a thief.
   public static let ordinaryGraceSeconds = 30
 
-  /// `none`, `grace` or `strict`.
+  /// `none`, `renewed`, `grace` or `strict`.
   public init?(name: String, graceSeconds: Int64? = nil) {
     switch name {
     case "none": self = .none
+    case "renewed": self = .renewed
     case "grace": self = .grace(seconds: graceSeconds.map(Int.init) ?? Self.ordinaryGraceSeconds)
     case "strict": self = .strict
     default: return nil

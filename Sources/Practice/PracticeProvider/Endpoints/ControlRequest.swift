@@ -23,6 +23,7 @@ struct ControlRequest {
     switch (request.method, path) {
     case ("GET", "/practice/requests"): return state.log.json
     case ("GET", "/practice/grants"): return Self.grants(of: state)
+    case ("GET", "/practice/provider"): return state.context.configuration
     case ("DELETE", "/practice/faults"):
       state.faults.removeAll()
       return [:]
@@ -68,11 +69,12 @@ private struct ControlCommand {
     case "/practice/faults":
       for item in body["faults"]?.arrayValue ?? [body] {
         guard let faultPath = item["path"]?.stringValue else { throw Failure("path is missing") }
-        state.faults.append(try Fault(json: item), path: faultPath)
+        state.faults.append(try Fault(json: item, in: state.context), path: faultPath)
       }
     case "/practice/reset": state.reset()
     case "/practice/options": state.context.options = try state.context.options.changed(by: body)
     case "/practice/keys": try rotateKeys(of: &state)
+    case "/practice/secrets": return try secret(of: &state)
     case "/practice/users": try changeUser(in: &state.context.options)
     case "/practice/revoke": return ["ended": .integer(Int64(try endGrants(of: &state)))]
     case "/practice/sign-in": return try signIn(to: &state)
@@ -97,6 +99,13 @@ private struct ControlCommand {
       throw Failure("no such user")
     }
     return index
+  }
+
+  /// Makes a key of a user for `/keyed/`, or ends the one that is named.
+  private func secret(of state: inout ProviderState) throws -> PracticeJSON {
+    if let secret = body["end"]?.stringValue { return ["ended": .bool(state.secrets.end(secret))] }
+    let index = try user(of: state.context.options)
+    return ["secret": .string(state.secrets.make(userIndex: index, in: state.context))]
   }
 
   private func changeUser(in options: inout PracticeOptions) throws {

@@ -18,12 +18,17 @@ extension ProviderState {
   /// OpenID Core section 5.3.
   mutating func userInfo(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let (token, grant) = try authorized(request)
-    guard token.scopes.contains("openid") else {
-      throw .challenge("insufficient_scope", status: 403, more: [("scope", "openid")])
+    let claims: PracticeJSON
+    if let guise = context.options.guise {
+      claims = guise.userInfo.filled(with: context.values(of: grant)) ?? [:]
+    } else {
+      guard token.scopes.contains("openid") else {
+        throw .challenge("insufficient_scope", status: 403, more: [("scope", "openid")])
+      }
+      let user = context.options.users[grant.userIndex]
+      let members: [PracticeJSON.Member] = [.init("sub", .string(user.subject)), .init("tid", .string(user.tenant))]
+      claims = .object(members + user.claims(of: token.scopes))
     }
-    let user = context.options.users[grant.userIndex]
-    let members: [PracticeJSON.Member] = [.init("sub", .string(user.subject)), .init("tid", .string(user.tenant))]
-    let claims = PracticeJSON.object(members + user.claims(of: token.scopes))
     guard context.options.signsUserInfo else { return .json(claims) }
     let signed = tokens.signer.userInfo(claims, of: grant, in: context)
     return HTTPResponse(status: 200, headers: [("Content-Type", "application/jwt")], body: Array(signed.utf8))

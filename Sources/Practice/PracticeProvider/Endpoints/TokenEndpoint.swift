@@ -10,13 +10,36 @@ extension ProviderState {
     let issued: IssuedTokens =
       switch try form.required("grant_type") {
       case GrantType.authorizationCode: try exchangeCode(form, client, key)
-      case GrantType.refreshToken: try tokens.refresh(form, by: client, key, in: context)
+      case GrantType.refreshToken: try refresh(form, client, key)
       case GrantType.device: try pollDevice(form, client, key)
       default: throw OAuthError(code: "unsupported_grant_type")
       }
-    var response = issued.response(context.options)
+    var response =
+      dressed(issued, spent: form["refresh_token"]).map { .json($0, headers: [("Pragma", "no-cache")]) }
+      ?? issued.response(context.options)
     if key != nil { response.headers += nonceField(for: .tokens) }
     return response
+  }
+
+  private mutating func refresh(
+    _ form: Parameters, _ client: PracticeClient, _ key: String?
+  ) throws(OAuthError) -> IssuedTokens {
+    do throws(OAuthError) {
+      return try tokens.refresh(form, by: client, key, in: context)
+    } catch {
+      guard error.code == "invalid_grant", error.refusal == nil else { throw error }
+      var dead = error
+      dead.refusal = .deadToken
+      throw dead
+    }
+  }
+
+  /// The answer in the words of the guise; nil without one.
+  private func dressed(_ issued: IssuedTokens, spent: String?) -> PracticeJSON? {
+    guard let guise = context.options.guise, let grant = tokens.grants[issued.grant] else { return nil }
+    let values = context.values(of: grant).merging(issued.values(spent: spent)) { $1 }
+    let answer = (spent == nil ? guise.token : guise.refresh).filled(with: values) ?? [:]
+    return issued.isBound ? answer.changed(by: ["token_type": "DPoP"]) : answer
   }
 
   private mutating func exchangeCode(
@@ -70,6 +93,18 @@ extension ProviderState {
 }
 
 extension IssuedTokens {
+  /// What a guise says of the tokens. `spent`: the refresh token of the request.
+  fileprivate func values(spent: String?) -> GuiseValues {
+    var values: GuiseValues = [
+      "access_token": .string(accessToken), "expires_in": .integer(Int64(expiresInSeconds)),
+      "scope": .string(scopes.joined(separator: " ")),
+    ]
+    values["refresh_token"] = refreshToken.map { .string($0) }
+    values["spent_refresh_token"] = spent.map { .string($0) }
+    values["id_token"] = idToken.map { .string($0) }
+    return values
+  }
+
   /// RFC 6749 section 5.1.
   fileprivate func response(_ options: PracticeOptions) -> HTTPResponse {
     var members: [PracticeJSON.Member] = [

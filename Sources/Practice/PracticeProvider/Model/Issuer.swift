@@ -3,13 +3,16 @@ import Foundation
 /// The issuer and the URLs of its endpoints.
 struct Issuer: Sendable {
   let identifier: String
-  /// The path of the identifier: empty, or `/realms/acme`.
+  /// The path of the identifier, without a slash at its end: empty, or `/realms/acme`.
   let basePath: String
+  private let base: String
 
-  init(_ identifier: String) {
+  /// - Parameter endsInSlash: the identifier has a slash at its end, as at some servers.
+  init(_ identifier: String, endsInSlash: Bool = false) {
     let text = identifier.hasSuffix("/") ? String(identifier.dropLast()) : identifier
     let afterScheme = text.range(of: "://").map { text[$0.upperBound...] } ?? ""
-    self.identifier = text
+    self.identifier = endsInSlash ? text + "/" : text
+    base = text
     basePath = afterScheme.firstIndex(of: "/").map { String(afterScheme[$0...]) } ?? ""
   }
 
@@ -27,10 +30,10 @@ struct Issuer: Sendable {
   /// The identifier with `part` in place of the first part of its path.
   func ofTenant(_ tenant: String) -> String {
     let rest = basePath.dropFirst().drop { $0 != "/" }
-    return "\(identifier.dropLast(basePath.count))/\(tenant)\(rest)"
+    return "\(origin)/\(tenant)\(rest)"
   }
 
-  var origin: String { String(identifier.dropLast(basePath.count)) }
+  var origin: String { String(base.dropLast(basePath.count)) }
 
-  func endpoint(_ path: String) -> String { identifier + path }
+  func endpoint(_ path: String) -> String { base + path }
 }

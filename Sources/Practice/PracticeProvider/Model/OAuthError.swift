@@ -7,6 +7,8 @@ struct OAuthError: Error {
   var description: String?
   var members: [PracticeJSON.Member] = []
   var headers: [(name: String, value: String)] = []
+  /// The situation, for which a guise has words of its own.
+  var refusal: Refusal?
 
   static func invalidRequest(_ description: String) -> OAuthError {
     OAuthError(code: "invalid_request", description: description)
@@ -22,7 +24,8 @@ struct OAuthError: Error {
       code: "invalid_client",
       status: 401,
       description: "unknown client, or its authentication is wrong",
-      headers: challenge ? [("WWW-Authenticate", "Basic realm=\"practice\"")] : []
+      headers: challenge ? [("WWW-Authenticate", "Basic realm=\"practice\"")] : [],
+      refusal: .badClient
     )
   }
 

@@ -40,6 +40,14 @@ public struct PracticeClient: Sendable, Equatable {
   /// The client can authenticate (RFC 6749 section 2.1).
   var isConfidential: Bool { secret != nil || publicKey != nil }
 
+  /// Whether an authorization request of this client may name the redirect URI.
+  func takes(redirectURI: String, _ options: PracticeOptions) -> Bool {
+    if options.takesAnyLoopbackRedirect, RedirectURI.isLoopback(redirectURI) { return true }
+    return redirectURIs.contains {
+      options.comparesRedirectPorts ? redirectURI == $0 : RedirectURI.matches(redirectURI, registered: $0)
+    }
+  }
+
   /// The redirect paths that desktop programs commonly use, on each loopback host, on any port.
   public static let loopbackRedirectURIs: [String] = ["127.0.0.1", "[::1]", "localhost"].flatMap { host in
     ["/", "/callback", "/oauth/callback", "/oauth2/callback", "/redirect"].map { "http://\(host)\($0)" }
@@ -59,7 +67,7 @@ extension [PracticeClient] {
   /// `PracticeClient.practiceOnlyKey`.
   public static var builtIn: [PracticeClient] {
     [
-      PracticeClient(id: "lanyard-demo"), PracticeClient(id: "confidential", secret: "practice-secret"),
+      PracticeClient(id: "lanyard-demo"), PracticeClient(id: "confidential", secret: PracticeOptions.practiceSecret),
       PracticeClient(id: "keyed", publicKey: PracticeOnlyKeys.clientPublicKey),
     ]
   }

@@ -2,6 +2,8 @@
 public enum RefreshTokenRotation: Sendable, Equatable {
   /// The token stays valid; responses carry no new one.
   case none
+  /// A new token each time; the old ones stay valid.
+  case renewed
   /// A new token each time; for this long the replaced one still works, with the same successor.
   case grace(seconds: Int)
   /// A new token each time; a second use of a replaced one ends the whole family.
@@ -69,8 +71,10 @@ public struct PracticeOptions: Sendable {
   public var isOpenID = true
   /// The metadata lists the PKCE method S256.
   public var announcesPKCE = true
-  /// The metadata says that authorization responses have `iss` (RFC 9207), which they do in any case.
+  /// The metadata says that authorization responses have `iss` (RFC 9207).
   public var announcesIssuer = true
+  /// Authorization responses have `iss`.
+  public var sendsIssuer = true
   /// The https URL of a Client ID Metadata Document is a client id. The document is not read: it is taken to name a
   /// public client with the usual redirects.
   public var takesClientDocuments = false
@@ -84,6 +88,8 @@ public struct PracticeOptions: Sendable {
   public var authorizationDetailsTypes = ["payment_initiation", "account_information"]
   /// The port of a loopback redirect must be the registered one, against RFC 8252 section 7.3.
   public var comparesRedirectPorts = false
+  /// Any loopback redirect is taken, registered or not.
+  public var takesAnyLoopbackRedirect = false
   public var signingAlgorithm: SigningAlgorithm = .rs256
   public var keySource: KeySource = .practiceOnlyFixedKeys
   public var accessTokenFormat: AccessTokenFormat = .jwt
@@ -118,6 +124,9 @@ public struct PracticeOptions: Sendable {
   public var sendsDate = true
   /// The offset of the provider's clock from the given one.
   public var clockOffsetMilliseconds: Int64 = 0
+
+  /// The server in whose words it answers.
+  public internal(set) var guise: Guise?
 
   public init() {}
 

@@ -23,13 +23,16 @@ extension PracticeOptions {
   }
 
   func checkUser(_ index: Int) throws(OAuthError) {
-    guard users[index].isDisabled else { return }
+    if users[index].isDisabled { throw Refusal.disabledPerson.error(self) }
+  }
+
+  var errorOfDisabledUser: OAuthError {
     var error = OAuthError.invalidGrant("the grant is not valid")
     if let suberror = disabledUserSuberror {
       error.description = "the account is disabled"
       error.members = [.init("suberror", .string(suberror))]
     }
-    throw error
+    return error
   }
 
   /// Changes a user; nil leaves a value unchanged. New roles or entitlements raise the version.

@@ -28,10 +28,7 @@ struct Authorizations {
     guard let client = parameters["client_id"].flatMap({ clients.client($0, in: context) }) else {
       throw .page("No such client is registered.")
     }
-    guard let redirectURI = parameters["redirect_uri"],
-      client.redirectURIs.contains(where: {
-        options.comparesRedirectPorts ? redirectURI == $0 : RedirectURI.matches(redirectURI, registered: $0)
-      })
+    guard let redirectURI = parameters["redirect_uri"], client.takes(redirectURI: redirectURI, options)
     else { throw .page("The redirect URI is not registered for \(client.id).") }
 
     do throws(OAuthError) {
@@ -49,8 +46,7 @@ struct Authorizations {
     _ form: Parameters, by client: PracticeClient, in context: ProviderContext
   ) throws(OAuthError) -> HTTPResponse {
     guard form["request_uri"] == nil else { throw .invalidRequest("request_uri can't be pushed") }  // section 2.1
-    guard let redirectURI = form["redirect_uri"],
-      client.redirectURIs.contains(where: { RedirectURI.matches(redirectURI, registered: $0) })
+    guard let redirectURI = form["redirect_uri"], client.takes(redirectURI: redirectURI, context.options)
     else { throw .invalidRequest("the redirect URI is not registered") }
     let lifetime = Int64(context.options.pushedRequestLifetimeSeconds)
     let request = PushedRequest(
@@ -111,9 +107,10 @@ struct Authorizations {
     _ uri: String, state: String?, members: [(name: String, value: String)], in context: ProviderContext
   ) -> String {
     // RFC 9207: `iss` in successes and errors, so that a client with two providers can distinguish them.
+    let namesItself = context.options.sendsIssuer && !context.options.hasIssuerOfEachTenant
     let all =
       members + (state.map { [("state", $0)] } ?? [])
-      + (context.options.hasIssuerOfEachTenant ? [] : [("iss", context.issuer.identifier)])
+      + (namesItself ? [("iss", context.issuer.identifier)] : [])
     return uri + (uri.contains("?") ? "&" : "?") + FormEncoding.encode(all)
   }
 

@@ -58,7 +58,7 @@ struct ClientRegistry {
       claims["aud"]?.stringValue.map { [$0] } ?? claims["aud"]?.arrayValue?.compactMap(\.stringValue) ?? []
     // RFC 9126 section 2: an endpoint accepts the issuer, the token endpoint and itself as audience.
     let issuer = context.issuer
-    let names = [issuer.identifier, issuer.endpoint("/token"), issuer.endpoint(issuer.localPath(of: path) ?? "")]
+    let names = [issuer.identifier, issuer.endpoint("/token"), issuer.origin + path]
     let now = context.nowSeconds
     guard claims["iss"]?.stringValue == client.id, claims["sub"]?.stringValue == client.id,
       audiences.contains(where: names.contains), let expiry = claims["exp"]?.integerValue, expiry > now,

@@ -158,6 +158,7 @@ struct TokenFamilies {
   private mutating func rotate(_ value: String, _ grant: Grant, in context: ProviderContext) -> String? {
     if context.options.rotation == .none { return nil }
     let successor = newRefreshToken(grant.id, in: context)
+    if context.options.rotation == .renewed { return successor }
     refreshTokens[value]?.status = .replaced(atMilliseconds: context.now, by: successor)
     return successor
   }

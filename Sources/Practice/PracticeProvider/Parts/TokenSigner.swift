@@ -50,7 +50,8 @@ struct TokenSigner {
     ]
     if let nonce { members.append(.init("nonce", .string(nonce))) }
     members += user.claims(of: grant.scopes)
-    let overridden = PracticeJSON.object(members).changed(by: options.idTokenOverrides)
+    let dressed = context.idTokenClaims(.object(members), of: grant)
+    let overridden = dressed.changed(by: options.idTokenOverrides)
     let claims = overridden.changed(by: idTokenChange?.claims ?? [:])
     return sign(idToken: claims, with: key, as: idTokenChange?.signature ?? .good)
   }

@@ -38,6 +38,7 @@ extension Player {
     case "redirect": try providers.redirect(Arguments(text))
     case "device": try providers.device(Arguments(text))
     case "refresh-token": try providers.refreshToken(Arguments(text))
+    case "secret": try providers.secret(Arguments(text))
     case "network": try world.network(Arguments(text))
     case "expect-requests": try world.expectRequests(Arguments(text))
     case "disk": try world.disk(text)

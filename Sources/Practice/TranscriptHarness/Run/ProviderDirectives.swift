@@ -52,6 +52,20 @@ struct ProviderDirectives {
     playback.bindings.bind(try arguments.word(0, "a name"), .string(token), isSecret: true)
   }
 
+  /// `@secret key provider=idp user=alice`: a key that the person made at the provider's `/keyed/`, bound as a secret;
+  /// `@secret key provider=idp end`: it is ended there.
+  func secret(_ arguments: Arguments) throws {
+    try arguments.only("provider", "user")
+    let provider = try stage.running().provider(arguments["provider"] ?? "idp").idp
+    let name = try arguments.word(0, "a name")
+    if arguments.words.contains("end") {
+      provider.endSecret(try playback.bindings.expand("$secret:" + name))
+    } else {
+      playback.bindings.bind(
+        name, .string(try provider.makeSecret(user: arguments["user"] ?? "alice@acme")), isSecret: true)
+    }
+  }
+
   /// `@account work provider=idp user=alice tenant=acme`: signs in through the browser, under this alias; the account's
   /// id is bound to its name.
   func account(_ arguments: Arguments) throws {

@@ -15,7 +15,7 @@ extension SimulatedWorld {
     defer { client.disconnect() }
     let reuse =
       switch provider.idp.options.rotation {
-      case .none: #"{"reuse":"none"}"#
+      case .none, .renewed: #"{"reuse":"none"}"#
       case .grace(let seconds): #"{"reuse":"grace","graceSeconds":\#(seconds)}"#
       case .strict: #"{"reuse":"strict"}"#
       }

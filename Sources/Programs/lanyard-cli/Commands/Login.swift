@@ -1,3 +1,5 @@
+import AgentCore
+import AgentModel
 import ArgumentParser
 import CommandSupport
 import JSONRPC
@@ -20,8 +22,13 @@ struct Login: ParsableCommand {
         lanyard login --account work    # sign this account in again
         lanyard login -u work --acr mfa --max-age 300   # as a server demands it
         lanyard login bank --details @payment.json   # rights in detail (RFC 9396)
+        lanyard login openai            # asks for the key of a service
+        lanyard login openai --key-file ~/key --expires 2030-06-30
         lanyard login idp --import      # a refresh token, typed or piped
         lanyard login idp --import FILE # a refresh token from a file
+
+      A service that `lanyard provider presets` lists with keys is added by its first sign-in. The key is not shown when \
+      it is typed. It is kept only if the service takes it, where it can be asked.
 
       --import takes over the refresh token of another program. The agent uses the token at once. If the provider \
       rotates refresh tokens, this ends the session of the other program. If the provider refuses the token, the agent \
@@ -85,9 +92,18 @@ struct Login: ParsableCommand {
       valueName: "json|@file"))
   var details: String?
 
+  @Option(name: .long, help: "With a key or password: the user name that goes with it.")
+  var username: String?
+
+  @OptionGroup var secret: SecretOptions
   @OptionGroup var common: CommonOptions
 
+  private var isForSecret: Bool { username != nil || secret.keyFile != nil || secret.expires != nil }
+
   func validate() throws {
+    if isForSecret, device || paste || isImport {
+      throw ValidationError("A key is not signed in with. Leave out --device, --paste and --import.")
+    }
     if browser != nil, device || paste || noBrowser || isImport {
       throw ValidationError("--browser opens a page. Leave out --device, --paste, --no-browser and --import.")
     }
@@ -120,7 +136,9 @@ struct Login: ParsableCommand {
     let before = (try? AccountInfo.all(via: &agent)) ?? []
     let id: String
     do throws(CommandFailure) {
-      if isImport {
+      if let given = try givenSecret(at: provider, via: &agent) {
+        id = given
+      } else if isImport {
         id = try ImportedToken(provider: provider, alias: alias, file: file).handOver(to: &agent)
       } else {
         id = try signIn(at: provider, via: &agent)
@@ -130,7 +148,8 @@ struct Login: ParsableCommand {
     }
     let admitted = try AccountInfo.named(id, via: &agent)
     let isNew = !before.contains { $0.id == id && !$0.isErased }
-    let account = admitted.alias == nil && isNew ? naming(admitted, among: before, via: &agent) : admitted
+    let account =
+      admitted.alias == nil && isNew ? ProposedAlias.give(to: admitted, among: before, via: &agent) : admitted
     guard !common.json else { return Output.answer(json: account.json) }
     let tenant = account.tenant.map { ", tenant \($0)" } ?? ""
     Output.done(
@@ -138,23 +157,44 @@ struct Login: ParsableCommand {
     if let old = before.first(where: { $0.id == id })?.alias, old != account.alias {
       Output.done(Text.shown("Renamed: \(old) is \(account.label) now."))
     }
+    if account.isOfUnknownPerson {
+      Output.note(
+        Text.shown("\(account.provider) was not asked about the key: its first request shows whether it is good."))
+    }
     guard admitted.alias == nil, Terminal.showsNotes else { return }
     let proposed = ProposedAlias.proposed(account, among: before) ?? "NEW"
     let what = account.alias == nil ? "a short name" : "another name"
     Output.note(Text.shown("Give it \(what): `lanyard rename \(account.label) \(proposed)`."))
   }
 
-  /// A new account, under the name of its provider; as it is if that can't be, since another program took it at this
-  /// moment.
-  private func naming(
-    _ account: AccountInfo, among others: [AccountInfo], via agent: inout AgentConnection
-  ) -> AccountInfo {
-    guard let given = ProposedAlias.given(account, among: others) else { return account }
-    try? agent.perform("account.rename") { writer in
-      writer.member("account", account.id)
-      writer.member("alias", given)
+  /// Takes a key, where the provider's accounts hold keys; returns the account. Nil for any other provider: an unknown one
+  /// is told by the sign-in.
+  private func givenSecret(at provider: String, via agent: inout AgentConnection) throws(CommandFailure) -> String? {
+    let known = try ProviderInfo.named(provider, via: &agent)
+    let service = known == nil ? CatalogueEntry.named(provider) : nil
+    guard known?.kind == "secret" || service?.kind == .secret else {
+      guard !isForSecret || known == nil else {
+        throw .usage("\(provider) has a page to sign in at. Leave out --key-file, --username and --expires.")
+      }
+      return nil
     }
-    return (try? AccountInfo.named(account.id, via: &agent)) ?? account
+    if device || paste || isImport {
+      throw .usage("\(provider) takes a key: leave out --device, --paste and --import. Nothing was changed.")
+    }
+    let account = try common.namedAccount(via: &agent)
+    if account != nil, alias != nil || username != nil {
+      throw .usage("An account that is there keeps its names. Leave out --alias and --username.")
+    }
+    let keys = try KeyProvider(known, orOf: service, via: &agent)
+    let page = common.json ? nil : KeyPage(of: keys.info, isOpened: !noBrowser, browser: browser)
+    do throws(CommandFailure) {
+      return try GivenSecret(
+        provider: keys.info, account: account, alias: alias, username: username, options: secret, page: page
+      ).handOver(to: &agent)
+    } catch {
+      keys.takeBack(via: &agent)
+      throw error
+    }
   }
 
   private func signIn(at provider: String, via agent: inout AgentConnection) throws(CommandFailure) -> String {

@@ -21,7 +21,17 @@ struct Moment: Comparable {
     seconds = timegm(&fields)
   }
 
-  static var now: Moment { Moment(seconds: time(nil)) }
+  static var now: Moment { now(offsetMilliseconds: 0) }
+
+  /// The time of a clock that is ahead of this machine's by `offsetMilliseconds`. `time(nil)` would not do: it lags by a
+  /// tick of the kernel, so that what happened now would still be to come.
+  static func now(offsetMilliseconds: Int) -> Moment {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    let (milliseconds, overflows) = (now.tv_sec * 1_000 + now.tv_nsec / 1_000_000)
+      .addingReportingOverflow(offsetMilliseconds)
+    return Moment(seconds: (overflows ? now.tv_sec * 1_000 : milliseconds) / 1_000)
+  }
 
   static func < (a: Moment, b: Moment) -> Bool { a.seconds < b.seconds }
 

@@ -1,8 +1,22 @@
 import CommandSupport
+import JSONRPC
 
 /// Aliases for an account that has none. A provider chooses tenants and e-mail addresses, and programs follow an alias: by
 /// itself an account is named after its provider alone, whose name the person chose.
 enum ProposedAlias {
+  /// Gives a new account the name of its provider. The account as it is if that can't be, since another program took the
+  /// name at this moment.
+  static func give(
+    to account: AccountInfo, among others: [AccountInfo], via agent: inout AgentConnection
+  ) -> AccountInfo {
+    guard let alias = given(account, among: others) else { return account }
+    try? agent.perform("account.rename") { writer in
+      writer.member("account", account.id)
+      writer.member("alias", alias)
+    }
+    return (try? AccountInfo.named(account.id, via: &agent)) ?? account
+  }
+
   /// The provider's name, with a number from the second account on; nil if all of these belong to other accounts.
   static func given(_ account: AccountInfo, among others: [AccountInfo]) -> String? {
     let numbered = (2...mostNumbered).map { "\(account.provider)-\($0)" }

@@ -49,7 +49,8 @@ struct ReachableProvider {
     var told = error
     let what: String
     switch error.name {
-    case "untrustedServer":
+    case "untrustedServer",
+      "offline" where error.isOfProxy:
       told.message = "The sign-in was not begun. \(CommandFailure.withoutChanges(error.message))"
       return told
     case "offline": what = "can't be reached"

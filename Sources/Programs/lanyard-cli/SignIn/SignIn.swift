@@ -32,7 +32,8 @@ struct SignIn {
 
     /// The command that begins it again, for the same account.
     var command: String {
-      let words = account.map { "--account \(ErrorMessages.shellWord($0))" } ?? provider
+      let typed = AccountSelection.lastWord
+      let words = account.map { "--account" + (typed.isEmpty ? " \(ErrorMessages.shellWord($0))" : typed) } ?? provider
       return "lanyard login \(words)" + (flow == .browser ? "" : " --\(flow.rawValue)")
     }
   }
@@ -55,7 +56,10 @@ struct SignIn {
       begun = try begin(via: &agent)
     } catch {
       let known = (try? ProviderInfo.all(via: &agent).map(\.name)) ?? []
-      throw error.explaining(provider: request.provider, known: known).naming(signIn: request)
+      let isAccount =
+        error.name == "providerNotFound" && request.account == nil
+        && (try? AccountInfo.named(request.provider, via: &agent)) != nil
+      throw error.explaining(provider: request.provider, known: known, isAccount: isAccount).naming(signIn: request)
     }
     // The browser fetches its page while the sign-in waits.
     let page = begun.openBrowser(request)

@@ -11,6 +11,7 @@ struct ProviderArguments {
   var path = ""
   var options = PracticeOptions()
   var wantsHelp = false
+  var wantsGuises = false
 
   static let help = """
     lanyard-demo provider: an OpenID provider for practice, which fails on request
@@ -21,10 +22,14 @@ struct ProviderArguments {
     Listens on 127.0.0.1 only and keeps nothing when it ends.
 
     Options:
+      --as NAME                   answer in the words, at the paths and with the
+                                  habits of a real server: keycloak, entra, …;
+                                  `--as list` lists them (docs/providers.md)
       --port N                    listen on this port (default: any free port)
       --path PATH                 the issuer's path: /realms/acme (default: none)
       --users FILE                people and clients from a JSON file (see below)
       --rotation MODE             how a used refresh token is treated: none,
+                                  renewed (it stays valid beside the new one),
                                   grace (30 s) or strict (default: strict, where
                                   its second use ends the whole sign-in)
       --access-token-lifetime S   seconds (default: 300)
@@ -56,6 +61,10 @@ struct ProviderArguments {
                             "redirect_uris": ["http://127.0.0.1/callback"]}]}
               A client may have a "client_secret", or a "public_key" as PEM for
               private_key_jwt.
+    --as:     the options beside it count more. The clients have the secret
+              practice-secret where those of the server have one. Scripts name
+              the paths as they are without it: /token.
+                curl -s ISSUER/practice/provider | lanyard provider add NAME --from -
 
     For scripts (POST needs Content-Type: application/json):
       POST   ISSUER/practice/faults    {"path":"/token","count":1,
@@ -66,7 +75,10 @@ struct ProviderArguments {
              effects: answer, answerAfterProcessing, dropBeforeProcessing,
                       dropAfterProcessing, hangBeforeProcessing,
                       hangAfterProcessing, endlessBody, hugeBody, truncatedBody,
-                      notJSON, none, changeAnswer, changeIDToken
+                      notJSON, none, changeAnswer, changeIDToken, refusal
+                                       {"path":"/token","effect":"refusal",
+                                        "refusal":"rateLimit"}
+             refusals: deadToken, disabledPerson, badClient, rateLimit
       DELETE ISSUER/practice/faults
       POST   ISSUER/practice/options   {"rotation":"grace",
                                         "accessTokenLifetimeSeconds":30}
@@ -79,15 +91,24 @@ struct ProviderArguments {
       POST   ISSUER/practice/reset
       GET    ISSUER/practice/requests  requests and answers, without tokens
       GET    ISSUER/practice/grants    the sign-ins: person and client
+      GET    ISSUER/practice/provider  what `lanyard provider add --from` takes
     """
 
   init(_ arguments: [String]) throws {
-    var rest = arguments[...]
-    while let argument = rest.popFirst() {
-      let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
-      if parts.count == 2 && argument.hasPrefix("--") { rest.insert(parts[1], at: rest.startIndex) }
-      try take(parts.count == 2 ? parts[0] : argument, &rest)
+    // The guise first: the other options count more than its habits.
+    for isGuise in [true, false] {
+      var rest = arguments[...]
+      while let argument = rest.popFirst() {
+        let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+        if parts.count == 2 && argument.hasPrefix("--") { rest.insert(parts[1], at: rest.startIndex) }
+        let name = parts.count == 2 ? parts[0] : argument
+        if (name == "--as") == isGuise { try take(name, &rest) } else if name == "--as" { _ = rest.popFirst() }
+      }
     }
+    guard options.guise == nil || path.isEmpty || path == options.guise?.path else {
+      throw Problem(description: "--path: with --as, the path is that of the server")
+    }
+    path = options.guise?.path ?? path
     if let name = options.autoApprove,
       !options.users.contains(where: { $0.name == name || "\($0.name)@\($0.tenant)" == name })
     {
@@ -98,6 +119,7 @@ struct ProviderArguments {
   private mutating func take(_ name: String, _ rest: inout ArraySlice<String>) throws {
     switch name {
     case "--help", "-h": wantsHelp = true
+    case "--as": try wear(try Self.value(name, &rest) { $0 })
     case "--opaque": options.accessTokenFormat = .opaque
     case "--metadata-only-in-rfc8414": options.metadata = .onlyInRFC8414
     case "--port": port = try Self.value(name, &rest) { UInt16($0) }
@@ -117,6 +139,17 @@ struct ProviderArguments {
     case "--auto-approve": options.autoApprove = try Self.value(name, &rest) { $0 }
     default: throw Problem(description: "unknown option \(name)")
     }
+  }
+
+  private mutating func wear(_ name: String) throws {
+    if name == "list" {
+      wantsGuises = true
+      return
+    }
+    guard let guise = Guise.named(name) else {
+      throw Problem(description: "--as: there is no guise \(name); `lanyard-demo provider --as list` lists them")
+    }
+    try options.wear(guise)
   }
 
   private static func value<Value>(
@@ -142,6 +175,7 @@ struct ProviderArguments {
     }
     do {
       try PracticeFile(data: data).apply(to: &options)
+      options.dressClients()
     } catch {
       throw Problem(description: "--users: \(path) does not hold people and clients: \(error)")
     }

@@ -16,8 +16,17 @@ enum ProviderCommand {
       Terminal.print(ProviderArguments.help)
       return 0
     }
+    if wanted.wantsGuises {
+      for guise in Guise.names.compactMap(Guise.named) {
+        let gap = String(repeating: " ", count: max(1, namesWidth - guise.name.count))
+        Terminal.print(guise.name + gap + guise.title)
+      }
+      return 0
+    }
     return serve(wanted)
   }
+
+  private static let namesWidth = 20
 
   private static func serve(_ wanted: ProviderArguments) -> Int32 {
     // Block the signals before the first thread starts, so that only this thread receives them.
@@ -49,9 +58,15 @@ enum ProviderCommand {
     let clients = options.clients.map(\.id).joined(separator: ", ")
     let asked =
       options.autoApprove.map { "without a page: \($0) signs in" } ?? "a password is the name, unless --users sets it"
-    return [
+    let lines = [
       "practice provider on this machine; Ctrl-C ends it", "people:  \(people) (\(asked))",
       "clients: \(clients)",
+    ]
+    guard let guise = options.guise else { return lines }
+    let address = server.issuer.hasSuffix("/") ? String(server.issuer.dropLast()) : server.issuer
+    return lines + [
+      "guise:   \(guise.title)",
+      "add it:  curl -s \(address)/practice/provider | lanyard provider add \(guise.name) --from -",
     ]
   }
 }

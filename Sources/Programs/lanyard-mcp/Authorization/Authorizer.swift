@@ -6,6 +6,7 @@ internal import JSONRPC
 internal import MCPBridge
 internal import StreamingHTTP
 internal import Synchronization
+internal import Threads
 
 /// What was tried for one request.
 struct AuthorizationAttempt {
@@ -21,6 +22,8 @@ final class Authorizer: Sendable {
   private enum Known {
     /// Nothing was looked for.
     case nothing
+    /// No agent could be asked.
+    case noAgent
     /// There was no account when it was looked for last.
     case noAccount
     case account(ServerAccount)
@@ -35,34 +38,28 @@ final class Authorizer: Sendable {
     var requested: [String] = []
     /// The server's last `DPoP-Nonce` (RFC 9449 §9).
     var nonce: String?
-    var client: HTTPClient
+    /// How the server is reached and trusted by requests without a token, as the agent said last.
+    var trust: (settings: TrustSettings, askedAt: MonotonicTime)?
   }
 
   let options: Options
   let link: AgentPool
-  private let state: Mutex<State>
+  /// For requests to the server. Each names how the server is trusted.
+  let client = HTTPClient()
+  private let state = Mutex(State())
   /// The sign-in whose page is on stderr.
   let shown = Mutex("")
 
   /// A token that ends while its request is on the way would be refused.
   private static let minimumLifetimeSeconds = 10
 
+  /// The agent is not asked before each request how a server that needs no token is trusted: that would take longer than a
+  /// near server's answer. What an agent that was started again says counts after so long.
+  private static let trustMilliseconds = 5_000
+
   init(_ options: Options) {
     self.options = options
     link = AgentPool(mayStart: options.mayStart)
-    state = Mutex(State(client: HTTPClient(Self.settings(options, nil))))
-  }
-
-  /// For requests to the server. One with a token names how the server is trusted.
-  var client: HTTPClient { state.withLock { $0.client } }
-
-  private static func settings(_ options: Options, _ provider: ServerProvider?) -> HTTPClientSettings {
-    var settings = HTTPClientSettings(environment: Environment.value)
-    if let file = options.authorityFile ?? provider?.authorityFile {
-      settings.trust.authorities = CertificateAuthorities(file: file)
-    }
-    settings.trust.proxy = options.proxy ?? provider?.proxy
-    return settings
   }
 
   // MARK: the credential
@@ -125,7 +122,34 @@ final class Authorizer: Sendable {
       $0.member("provider", provider.name)
     } result: { (node) throws(CommandFailure) in
       guard let trust = ServerTrust(node["trust"]) else { throw .notUnderstood }
-      return trust.settings(for: options.url, authorities: options.authorityFile, proxy: options.proxy)
+      let own = TrustSettings(authorities: CertificateAuthorities(file: options.authorityFile), proxy: options.proxy)
+      return trust.settings(for: options.url, elsewhere: own)
+    }
+  }
+
+  /// How the server is reached and trusted by a request without a token: the agent's word, too. Where it names none, or none
+  /// runs, the options and then the environment of this program count.
+  func trust() throws(BridgeFailure) -> TrustSettings {
+    var own = TrustSettings(authorities: CertificateAuthorities(environment: Environment.value), proxy: options.proxy)
+    if let file = options.authorityFile { own.authorities = CertificateAuthorities(file: file) }
+    let (known, last) = state.withLock { ($0.known, $0.trust) }
+    do throws(CommandFailure) {
+      switch known {
+      case .account(let account): return try trust(of: account.provider)
+      case .noAgent: return own
+      case .nothing, .noAccount: break
+      }
+      if let last, MonotonicTime.now < last.askedAt + Self.trustMilliseconds { return last.settings }
+      let settings = try link.call("agent.status") { _ in
+      } result: { (node) throws(CommandFailure) in
+        guard let trust = ServerTrust(inStatus: node) else { throw .notUnderstood }
+        return trust.settings(for: options.url, elsewhere: own)
+      }
+      state.withLock { $0.trust = (settings, .now) }
+      return settings
+    } catch {
+      if let last { return last.settings }
+      throw BridgeFailure(error)
     }
   }
 
@@ -135,7 +159,7 @@ final class Authorizer: Sendable {
   private func account() throws(BridgeFailure) -> ServerAccount? {
     switch state.withLock({ $0.known }) {
     case .account(let account): return account
-    case .noAccount: return nil
+    case .noAgent, .noAccount: return nil
     case .nothing: break
     }
     do throws(BridgeFailure) {
@@ -143,7 +167,7 @@ final class Authorizer: Sendable {
     } catch {
       // An open server needs no agent.
       guard error.name == "noAgent" || error.name == "unsafeSocket", options.account == nil else { throw error }
-      state.withLock { $0.known = .noAccount }
+      state.withLock { $0.known = .noAgent }
       return nil
     }
   }
@@ -152,11 +176,7 @@ final class Authorizer: Sendable {
   func lookUp() throws(BridgeFailure) -> ServerAccount? {
     let named = state.withLock { $0.named }
     let found = try AccountSearch(options: options, link: link, named: named).account()
-    state.withLock { state in
-      state.known = found.map { .account($0) } ?? .noAccount
-      let settings = Self.settings(options, found?.provider)
-      if settings != state.client.settings { state.client = HTTPClient(settings) }
-    }
+    state.withLock { $0.known = found.map { .account($0) } ?? .noAccount }
     return found
   }
 

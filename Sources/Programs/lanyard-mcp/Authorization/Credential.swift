@@ -50,7 +50,6 @@ struct Credential {
     value.append(scheme + " ")
     token.withBytes { value.append($0) }
     request.fields.append(RequestField("Authorization", secret: value))
-    request.trust = trust
     if let proof { request.fields.append(RequestField("DPoP", secret: proof)) }
   }
 }

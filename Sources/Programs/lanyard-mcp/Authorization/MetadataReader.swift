@@ -7,6 +7,7 @@ internal import StreamingHTTP
 /// Asks the server for the metadata of its resource.
 struct MetadataReader {
   let client: HTTPClient
+  let trust: TrustSettings
   let server: HTTPURL
   let cancellation: HTTPCancellation
 
@@ -44,6 +45,7 @@ struct MetadataReader {
   /// Nil unless the answer is a document. Redirects are not followed.
   private func document(at url: HTTPURL) -> WipedBytes? {
     var request = OutgoingRequest("GET", url, fields: [RequestField("Accept", "application/json")])
+    request.trust = trust
     request.totalMilliseconds = Self.milliseconds
     let body = WipedBytes()
     let result = client.perform(request, cancellation: cancellation) { head in

@@ -13,8 +13,6 @@ struct ServerProvider {
   let resources: [String]
   /// Its accounts are the person at its resource.
   let isForResource: Bool
-  let authorityFile: String?
-  let proxy: String?
 
   init?(_ node: JSONNode) {
     guard let name = node["name"]?.string, let issuer = node["issuer"]?.string else { return nil }
@@ -24,8 +22,6 @@ struct ServerProvider {
     scopes = node["scopes"]?.elements.compactMap(\.string) ?? []
     resources = node["resources"]?.elements.compactMap(\.string) ?? []
     isForResource = node["identity"]?.string == "resource"
-    authorityFile = node["caFile"]?.string
-    proxy = node["proxy"]?.string
   }
 
   /// It is of what the server's metadata names now.

@@ -29,7 +29,7 @@ struct SignIn {
     try tellPending(file, of: account)
     try limit()
     let metadata = try MetadataReader(
-      client: authorizer.client, server: options.url, cancellation: outgoing.cancellation
+      client: authorizer.client, trust: authorizer.trust(), server: options.url, cancellation: outgoing.cancellation
     ).read(challenges, refused)
     let issuer = metadata.authorizationServers[0]
     authorizer.metadataNames(issuer: issuer, resource: metadata.resource)

@@ -41,14 +41,15 @@ final class Sender: Sendable {
   func send(_ outgoing: Outgoing, onEvent: @escaping ([UInt8], Reply) -> Bool) -> Sent {
     var attempt = AuthorizationAttempt()
     while true {
-      let credential: Credential?
+      let (credential, trust): (Credential?, TrustSettings)
       do throws(BridgeFailure) {
         credential = try authorizer.credential(for: outgoing, &attempt)
+        if let credential { trust = credential.trust } else { trust = try authorizer.trust() }
       } catch {
         return .failed(error)
       }
       let reply = Reply(token: credential?.token, onEvent: onEvent)
-      let result = perform(outgoing, credential, reply)
+      let result = perform(outgoing, credential, trust, reply)
       if outgoing.cancellation.isCancelled { return .cancelled }
       guard let head = reply.head else { return .failed(failure(result)) }
       authorizer.take(nonceOf: head)
@@ -64,10 +65,13 @@ final class Sender: Sendable {
     }
   }
 
-  private func perform(_ outgoing: Outgoing, _ credential: Credential?, _ reply: Reply) -> HTTPResult {
+  private func perform(
+    _ outgoing: Outgoing, _ credential: Credential?, _ trust: TrustSettings, _ reply: Reply
+  ) -> HTTPResult {
     var request = OutgoingRequest(outgoing.method, url)
     request.fields = outgoing.fields.map { RequestField($0.name, $0.value) }
     credential?.add(to: &request)
+    request.trust = trust
     return authorizer.client.perform(
       request, body: outgoing.body.map { .bytes($0) } ?? .none, cancellation: outgoing.cancellation,
       onHead: { reply.take($0) }, onBody: { reply.take($0) })
@@ -86,15 +90,16 @@ extension BridgeFailure {
   static func notSent(_ reason: HTTPResult.NotSent, to url: HTTPURL) -> BridgeFailure {
     let (word, text): (String, String) =
       switch reason {
-      case .nameNotFound: ("nameNotFound", "The name \(url.host) was not found.")
-      case .refused: ("connectionRefused", "\(url.origin) refuses the connection.")
-      case .unreachable: ("unreachable", "\(url.origin) can't be reached.")
-      case .timedOut: ("timedOut", "\(url.origin) did not accept the connection in time.")
+      case .notConnected(.nameNotFound): ("nameNotFound", "The name \(url.host) was not found.")
+      case .notConnected(.refused): ("connectionRefused", "\(url.origin) refuses the connection.")
+      case .notConnected(.unreachable): ("unreachable", "\(url.origin) can't be reached.")
+      case .notConnected(.timedOut): ("timedOut", "\(url.origin) did not accept the connection in time.")
       case .untrusted(let failure):
         ("untrusted", "\(url.origin) could not be trusted: \(explanation(failure)).")
       case .noLibrary: ("noLibrary", "libcurl.so.4 (7.80 or later) is missing. Install libcurl4.")
       case .invalid: ("invalid", "The request can't be sent in HTTP.")
-      case .cancelled, .other: ("notConnected", "The connection to \(url.origin) failed.")
+      case .notConnected(.proxy(let failure)): (failure.word, failure.explanation)
+      case .cancelled, .notConnected: ("notConnected", "The connection to \(url.origin) failed.")
       }
     return BridgeFailure(Code.notSent, word, "\(text) The request was not sent.")
   }

@@ -34,6 +34,30 @@ public struct AccountAddedEvent: WireEvent, Sendable {
   }
 }
 
+/// The account's secret ends soon: 7 days, 1 day or 1 hour before, once each.
+public struct AccountExpiringEvent: WireEvent, Sendable {
+  public static let type = EventType.accountExpiring
+  public var expiresAt: Timestamp
+  public var expiresInSeconds: Int
+
+  public init(
+    expiresAt: Timestamp,
+    expiresInSeconds: Int
+  ) {
+    self.expiresAt = expiresAt
+    self.expiresInSeconds = expiresInSeconds
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("expiresAt")
+    writer.timestamp(expiresAt)
+    writer.key("expiresInSeconds")
+    writer.integer(expiresInSeconds)
+    writer.endObject()
+  }
+}
+
 /// Another account became the active one.
 public struct AccountSwitchedEvent: WireEvent, Sendable {
   public static let type = EventType.accountSwitched

@@ -5,10 +5,12 @@
 public enum MethodTable {
   /// All methods, sorted by name.
   public static let all: [MethodInfo] = [
+    AccountAdd.info,
     AccountForget.info,
     AccountGet.info,
     AccountList.info,
     AccountRename.info,
+    AccountReplace.info,
     AccountResolve.info,
     AccountSignOut.info,
     AccountSwitch.info,
@@ -47,6 +49,7 @@ public enum MethodTable {
     OperationList.info,
     OperationRetry.info,
     OperationSettle.info,
+    PolicyDraft.info,
     PolicyExplain.info,
     PolicyGet.info,
     PolicyList.info,
@@ -61,6 +64,7 @@ public enum MethodTable {
     ProviderTest.info,
     ProviderUpdate.info,
     RequestAuthorize.info,
+    RequestPass.info,
     RequestSend.info,
     RevocationAbandon.info,
     RevocationList.info,
@@ -101,5 +105,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "25c077cdb1bbf3ef668bd064d06c0c3125020ff7b38f1a9cc239362f848ced36"
+  public static let schemaDigest = "dacdf1c53054c6812b7a01d492ac75cd32d98cbcc420d3e2b4c2dcf099e11f98"
 }

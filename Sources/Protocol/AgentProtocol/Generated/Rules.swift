@@ -38,6 +38,11 @@ extension TextRule {
     TextPattern(
       #"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"#,
       [.init(0x3ff000000000000, 0x7fffffe07fffffe, 1...1), .init(0x7ff600000000000, 0x7fffffe87fffffe, 0...127)]))
+  static let environment = TextRule(
+    1...128,
+    TextPattern(
+      #"^[A-Za-z_][A-Za-z0-9_]*$"#,
+      [.init(0x0, 0x7fffffe87fffffe, 1...1), .init(0x3ff000000000000, 0x7fffffe87fffffe, 0...Int.max)]))
   static let errorCodesNames = TextRule(1...128)
   static let fingerprint = TextRule(
     1...128,
@@ -74,6 +79,11 @@ extension TextRule {
     TextPattern(
       #"^[!-~]{1,1024}$"#,
       [.init(0xfffffffe00000000, 0x7fffffffffffffff, 1...1024)]))
+  static let operationName = TextRule(
+    1...64,
+    TextPattern(
+      #"^[a-z][A-Za-z0-9.]{0,63}$"#,
+      [.init(0x0, 0x7fffffe00000000, 1...1), .init(0x3ff400000000000, 0x7fffffe07fffffe, 0...63)]))
   static let operationRequestBodyBase64 = TextRule(
     0...1048576,
     TextPattern(

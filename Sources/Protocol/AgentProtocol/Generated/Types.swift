@@ -10,13 +10,20 @@ public struct WireAccount: WireWritable, Sendable {
   /// The same as `id`, as in every result about one account.
   public var account: AccountID
   public var alias: Alias?
+  /// What the account holds.
+  public var kind: WireAccountKind?
   public var provider: ProviderName
   public var issuer: String
   public var tenant: String?
-  /// After a hard sign-out, `erased:` and a keyed digest: alias, name, e-mail and tenant are absent then.
+  /// Of a secret whose provider names no person, `secret:` and a keyed digest. After a hard sign-out, `erased:` and a
+  /// keyed digest: alias, name, e-mail and tenant are absent then.
   public var subject: String
   public var displayName: String?
   public var email: String?
+  /// What goes with the secret.
+  public var username: String?
+  /// When the secret ends, as it was told; absent if nothing was told.
+  public var expiresAt: Timestamp?
   public var state: WireAccountState
   public var active: Bool
   public var createdAt: Timestamp
@@ -31,12 +38,15 @@ public struct WireAccount: WireWritable, Sendable {
     id: AccountID,
     account: AccountID,
     alias: Alias? = nil,
+    kind: WireAccountKind? = nil,
     provider: ProviderName,
     issuer: String,
     tenant: String? = nil,
     subject: String,
     displayName: String? = nil,
     email: String? = nil,
+    username: String? = nil,
+    expiresAt: Timestamp? = nil,
     state: WireAccountState,
     active: Bool,
     createdAt: Timestamp,
@@ -47,12 +57,15 @@ public struct WireAccount: WireWritable, Sendable {
     self.id = id
     self.account = account
     self.alias = alias
+    self.kind = kind
     self.provider = provider
     self.issuer = issuer
     self.tenant = tenant
     self.subject = subject
     self.displayName = displayName
     self.email = email
+    self.username = username
+    self.expiresAt = expiresAt
     self.state = state
     self.active = active
     self.createdAt = createdAt
@@ -71,6 +84,10 @@ public struct WireAccount: WireWritable, Sendable {
       writer.key("alias")
       writer.string(alias.text)
     }
+    if let kind {
+      writer.key("kind")
+      writer.string(kind.rawValue)
+    }
     writer.key("provider")
     writer.string(provider.text)
     writer.key("issuer")
@@ -88,6 +105,14 @@ public struct WireAccount: WireWritable, Sendable {
     if let email {
       writer.key("email")
       writer.string(email)
+    }
+    if let username {
+      writer.key("username")
+      writer.string(username)
+    }
+    if let expiresAt {
+      writer.key("expiresAt")
+      writer.timestamp(expiresAt)
     }
     writer.key("state")
     writer.string(state.rawValue)
@@ -1078,6 +1103,7 @@ public struct WireGrant: WireWritable, Sendable {
   public var scopes: [String]?
   public var resources: [String]?
   public var origins: [String]?
+  public var passOrigins: [String]?
   public var authorizationDetailTypes: [String]?
   public var capabilities: [String]?
   public var agent: Bool?
@@ -1093,6 +1119,7 @@ public struct WireGrant: WireWritable, Sendable {
     scopes: [String]? = nil,
     resources: [String]? = nil,
     origins: [String]? = nil,
+    passOrigins: [String]? = nil,
     authorizationDetailTypes: [String]? = nil,
     capabilities: [String]? = nil,
     agent: Bool? = nil,
@@ -1107,6 +1134,7 @@ public struct WireGrant: WireWritable, Sendable {
     self.scopes = scopes
     self.resources = resources
     self.origins = origins
+    self.passOrigins = passOrigins
     self.authorizationDetailTypes = authorizationDetailTypes
     self.capabilities = capabilities
     self.agent = agent
@@ -1136,6 +1164,10 @@ public struct WireGrant: WireWritable, Sendable {
     if let origins {
       writer.key("origins")
       writer.list(origins) { item, writer in writer.string(item) }
+    }
+    if let passOrigins {
+      writer.key("passOrigins")
+      writer.list(passOrigins) { item, writer in writer.string(item) }
     }
     if let authorizationDetailTypes {
       writer.key("authorizationDetailTypes")
@@ -1793,8 +1825,15 @@ public struct WirePolicyUse: WireWritable, Sendable {
 /// A provider.
 public struct WireProvider: WireWritable, Sendable {
   public var name: ProviderName
+  public var kind: WireAccountKind?
+  /// Of `kind` `secret`: the first of its origins when it was added.
   public var issuer: String
+  /// Empty for a provider of another `kind` than `openid`.
   public var clientId: String
+  public var placement: WireSecretPlacement?
+  public var whoami: WireWhoami?
+  public var revoke: WireSecretRevocation?
+  public var environment: [String]?
   /// True if the agent registered the client (RFC 7591).
   public var clientRegistered: Bool?
   /// True if the provider has a client secret, which no method returns.
@@ -1851,8 +1890,13 @@ public struct WireProvider: WireWritable, Sendable {
 
   public init(
     name: ProviderName,
+    kind: WireAccountKind? = nil,
     issuer: String,
     clientId: String,
+    placement: WireSecretPlacement? = nil,
+    whoami: WireWhoami? = nil,
+    revoke: WireSecretRevocation? = nil,
+    environment: [String]? = nil,
     clientRegistered: Bool? = nil,
     clientSecretSet: Bool,
     clientKeySet: Bool? = nil,
@@ -1886,8 +1930,13 @@ public struct WireProvider: WireWritable, Sendable {
     source: String? = nil
   ) {
     self.name = name
+    self.kind = kind
     self.issuer = issuer
     self.clientId = clientId
+    self.placement = placement
+    self.whoami = whoami
+    self.revoke = revoke
+    self.environment = environment
     self.clientRegistered = clientRegistered
     self.clientSecretSet = clientSecretSet
     self.clientKeySet = clientKeySet
@@ -1925,10 +1974,30 @@ public struct WireProvider: WireWritable, Sendable {
     writer.beginObject()
     writer.key("name")
     writer.string(name.text)
+    if let kind {
+      writer.key("kind")
+      writer.string(kind.rawValue)
+    }
     writer.key("issuer")
     writer.string(issuer)
     writer.key("clientId")
     writer.string(clientId)
+    if let placement {
+      writer.key("placement")
+      placement.write(to: &writer)
+    }
+    if let whoami {
+      writer.key("whoami")
+      whoami.write(to: &writer)
+    }
+    if let revoke {
+      writer.key("revoke")
+      revoke.write(to: &writer)
+    }
+    if let environment {
+      writer.key("environment")
+      writer.list(environment) { item, writer in writer.string(item) }
+    }
     if let clientRegistered {
       writer.key("clientRegistered")
       writer.bool(clientRegistered)
@@ -2249,6 +2318,131 @@ public struct WireRevocation: WireWritable, Sendable {
     if let lastError {
       writer.key("lastError")
       lastError.write(to: &writer)
+    }
+    writer.endObject()
+  }
+}
+
+/// Where a secret stands in a request. `header`: in the field `name`, as `format` says. `basic`: the password of HTTP
+/// Basic. `query`: the parameter `name`. `path`: `format` before the path.
+public struct WireSecretPlacement: WireReadable, WireWritable, Sendable {
+  public var `in`: WirePlacementPlace
+  /// Of a header field, `Authorization` if absent: none of the connection or of the framing, not `Host` and not
+  /// `Cookie`. Or of a parameter of the query.
+  public var name: String?
+  /// With `{secret}` once. Absent for `header`: `Bearer {secret}`.
+  public var format: String?
+  /// For `basic`. The account's own `username` comes first.
+  public var username: String?
+
+  public init(
+    `in`: WirePlacementPlace,
+    name: String? = nil,
+    format: String? = nil,
+    username: String? = nil
+  ) {
+    self.`in` = `in`
+    self.name = name
+    self.format = format
+    self.username = username
+  }
+
+  public init(from node: JSONNode) throws(ParamsProblem) {
+    guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+    var `in`: WirePlacementPlace?
+    var name: String?
+    var format: String?
+    var username: String?
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("in") {
+        `in` = try reading("in") { () throws(ParamsProblem) in try memberValue.word(WirePlacementPlace.self) }
+      } else if memberName.isText("name") {
+        name = try reading("name") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...128)) }
+      } else if memberName.isText("format") {
+        format = try reading("format") { () throws(ParamsProblem) in try memberValue.text(TextRule(8...512)) }
+      } else if memberName.isText("username") {
+        username = try reading("username") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...256)) }
+      } else {
+        throw ParamsProblem.unknownMember(memberName)
+      }
+    }
+    guard let `in` else { throw ParamsProblem.missing("in", expected: "one of header, basic, query, path") }
+    self.`in` = `in`
+    self.name = name
+    self.format = format
+    self.username = username
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("in")
+    writer.string(`in`.rawValue)
+    if let name {
+      writer.key("name")
+      writer.string(name)
+    }
+    if let format {
+      writer.key("format")
+      writer.string(format)
+    }
+    if let username {
+      writer.key("username")
+      writer.string(username)
+    }
+    writer.endObject()
+  }
+}
+
+/// The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
+public struct WireSecretRevocation: WireReadable, WireWritable, Sendable {
+  public var method: String
+  /// At one of the provider's `allowedOrigins`.
+  public var url: String
+  /// JSON or a form. With `{secret}` once in it the secret stands there; else at its usual place.
+  public var body: String?
+
+  public init(
+    method: String,
+    url: String,
+    body: String? = nil
+  ) {
+    self.method = method
+    self.url = url
+    self.body = body
+  }
+
+  public init(from node: JSONNode) throws(ParamsProblem) {
+    guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+    var method: String?
+    var url: String?
+    var body: String?
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("method") {
+        method = try reading("method") { () throws(ParamsProblem) in try memberValue.text(.httpMethod) }
+      } else if memberName.isText("url") {
+        url = try reading("url") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("body") {
+        body = try reading("body") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...4096)) }
+      } else {
+        throw ParamsProblem.unknownMember(memberName)
+      }
+    }
+    guard let method else { throw ParamsProblem.missing("method", expected: "string") }
+    guard let url else { throw ParamsProblem.missing("url", expected: "string") }
+    self.method = method
+    self.url = url
+    self.body = body
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("method")
+    writer.string(method)
+    writer.key("url")
+    writer.string(url)
+    if let body {
+      writer.key("body")
+      writer.string(body)
     }
     writer.endObject()
   }
@@ -2679,8 +2873,11 @@ public struct WireTenantRule: WireReadable, WireWritable, Sendable {
 public struct WireToken: WireWritable, Sendable {
   public var accessToken: Secret
   /// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs a
-  /// proof of `token.proof`.
+  /// proof of `token.proof`. `secret` for a secret, which stands at `placement`.
   public var tokenType: String
+  /// Where a secret stands in a request; absent for a token.
+  public var placement: WireSecretPlacement?
+  /// Of a secret whose end nobody told: a year ahead.
   public var expiresAt: Timestamp
   public var expiresInSeconds: Int
   public var account: AccountID
@@ -2696,6 +2893,7 @@ public struct WireToken: WireWritable, Sendable {
   public init(
     accessToken: Secret,
     tokenType: String,
+    placement: WireSecretPlacement? = nil,
     expiresAt: Timestamp,
     expiresInSeconds: Int,
     account: AccountID,
@@ -2708,6 +2906,7 @@ public struct WireToken: WireWritable, Sendable {
   ) {
     self.accessToken = accessToken
     self.tokenType = tokenType
+    self.placement = placement
     self.expiresAt = expiresAt
     self.expiresInSeconds = expiresInSeconds
     self.account = account
@@ -2725,6 +2924,10 @@ public struct WireToken: WireWritable, Sendable {
     writer.secret(accessToken)
     writer.key("tokenType")
     writer.string(tokenType)
+    if let placement {
+      writer.key("placement")
+      placement.write(to: &writer)
+    }
     writer.key("expiresAt")
     writer.timestamp(expiresAt)
     writer.key("expiresInSeconds")
@@ -2797,5 +3000,84 @@ public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
     self.resource = resource
     self.minimumLifetimeSeconds = minimumLifetimeSeconds
     self.timeoutSeconds = timeoutSeconds
+  }
+}
+
+/// The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and 403
+/// refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+public struct WireWhoami: WireReadable, WireWritable, Sendable {
+  /// At one of the provider's `allowedOrigins`.
+  public var url: String
+  /// Who the person is: a text or a whole number.
+  public var subject: String
+  public var name: String?
+  public var email: String?
+  /// A list of texts.
+  public var roles: String?
+
+  public init(
+    url: String,
+    subject: String,
+    name: String? = nil,
+    email: String? = nil,
+    roles: String? = nil
+  ) {
+    self.url = url
+    self.subject = subject
+    self.name = name
+    self.email = email
+    self.roles = roles
+  }
+
+  public init(from node: JSONNode) throws(ParamsProblem) {
+    guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+    var url: String?
+    var subject: String?
+    var name: String?
+    var email: String?
+    var roles: String?
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("url") {
+        url = try reading("url") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("subject") {
+        subject = try reading("subject") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...256)) }
+      } else if memberName.isText("name") {
+        name = try reading("name") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...256)) }
+      } else if memberName.isText("email") {
+        email = try reading("email") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...256)) }
+      } else if memberName.isText("roles") {
+        roles = try reading("roles") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...256)) }
+      } else {
+        throw ParamsProblem.unknownMember(memberName)
+      }
+    }
+    guard let url else { throw ParamsProblem.missing("url", expected: "string") }
+    guard let subject else { throw ParamsProblem.missing("subject", expected: "string") }
+    self.url = url
+    self.subject = subject
+    self.name = name
+    self.email = email
+    self.roles = roles
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("url")
+    writer.string(url)
+    writer.key("subject")
+    writer.string(subject)
+    if let name {
+      writer.key("name")
+      writer.string(name)
+    }
+    if let email {
+      writer.key("email")
+      writer.string(email)
+    }
+    if let roles {
+      writer.key("roles")
+      writer.string(roles)
+    }
+    writer.endObject()
   }
 }

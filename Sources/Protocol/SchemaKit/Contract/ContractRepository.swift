@@ -73,7 +73,7 @@ public struct ContractRepository: Sendable {
   /// Obsolete files in the folders of generated files.
   private var obsoleteFiles: [String] {
     let rendered = Set(self.rendered.map(\.path) + Self.stateDiagrams)
-    let folders = ["Schemas/generated", PresetRenderer.agentFolder, PresetRenderer.commandFolder]
+    let folders = ["Schemas/generated", PresetRenderer.agentFolder]
     return (SwiftRenderer.folders + folders).flatMap { folder in
       (FileManager.default.enumerator(atPath: top.appending(path: folder).path)?.compactMap { $0 as? String } ?? [])
         .filter { $0.hasSuffix(".swift") || $0.hasSuffix(".json") || $0.hasSuffix(".md") }

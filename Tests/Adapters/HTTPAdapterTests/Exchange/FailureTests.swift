@@ -40,7 +40,7 @@ import Testing
 
   @Test func proxyFromTheEnvironment_servesRemoteHostsOnly() async {
     let before = ProxyEnvironment.proxy.connections
-    #expect(await makeExchange().send(get("https://idp.invalid/")).summary == "notConnected other")
+    #expect(await makeExchange().send(get("https://idp.invalid/")).summary == "notConnected proxyRefused")
     #expect(ProxyEnvironment.proxy.connections == before + 1)
     #expect(ProxyEnvironment.proxy.requests.allSatisfy { $0.hasPrefix("CONNECT idp.invalid:443 ") })
   }
@@ -49,12 +49,12 @@ import Testing
     let other = RawServer(answering: "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
     var request = get("https://idp.invalid/")
     request.proxy = other.url
-    #expect(await makeExchange().send(request).summary == "notConnected other")
+    #expect(await makeExchange().send(request).summary == "notConnected proxyRefused")
     #expect(other.connections == 1)
     request.proxy = "none"
     #expect(await makeExchange().send(request).summary == "notConnected nameNotFound")
     let defaults = CurlExchange(clock: CountingClock(), defaults: ConnectionDefaults(proxy: other.url))
-    #expect(await defaults.send(get("https://idp.invalid/")).summary == "notConnected other")
+    #expect(await defaults.send(get("https://idp.invalid/")).summary == "notConnected proxyRefused")
     #expect(other.connections == 2)
     let loopback = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     #expect(await defaults.send(get(loopback.url)).summary == "200 ")
@@ -72,8 +72,71 @@ import Testing
     defaults.enforcesProxy = true
     #expect(
       await CurlExchange(clock: CountingClock(), defaults: defaults).send(get("https://direct.invalid/")).summary
-        == "notConnected other")
+        == "notConnected proxyRefused")
     #expect(enforced.requests.count == 1)
+  }
+
+  @Test(
+    arguments: [
+      (
+        "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n",
+        .credentialsMissing
+      ), ("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n", .status(403)),
+      ("HTTP/1.0 503 Busy\r\nContent-Length: 4\r\n\r\nbusy", .status(503)),
+      ("HTTP/1.1 302 Found\r\nLocation: http://portal.invalid/\r\nContent-Length: 0\r\n\r\n", .status(302)),
+      ("", .other), ("SSH-2.0-OpenSSH\r\n", .other),
+    ] as [(String, ProxyFailure.Cause)])
+  func proxyThatMakesNoTunnel_isNamedWithWhatItAnswered(answer: String, cause: ProxyFailure.Cause) async {
+    let proxy = RawServer(answering: answer)
+    var request = HTTPRequest(method: "POST", url: "https://idp.invalid/", body: Secret(text: "a=b"))
+    request.proxy = proxy.url
+    let outcome = await makeExchange().send(request)
+    #expect(outcome.proxyFailure == ProxyFailure(cause, of: proxy.url))
+    #expect(proxy.requests.allSatisfy { $0.hasPrefix("CONNECT idp.invalid:443 ") && !$0.contains("a=b") })
+  }
+
+  @Test func proxyThatCanNotBeReached_isNamed() async {
+    var request = get("https://idp.invalid/")
+    let (descriptor, port) = RawServer.listen(backlog: 1)
+    close(descriptor)
+    for (proxy, cause) in [
+      ("http://127.0.0.1:\(port)", ProxyFailure.Cause.refused), ("http://proxy.invalid:3128", .nameNotFound),
+      ("http://255.255.255.255:3128", .unreachable), ("socks5h://127.0.0.1:\(port)", .refused),
+    ] {
+      request.proxy = proxy
+      #expect(await makeExchange().send(request).proxyFailure == ProxyFailure(cause, of: proxy))
+    }
+  }
+
+  /// RFC 1928 §3.
+  @Test func socksProxyWithoutAnAcceptableMethod_wantsCredentials() async {
+    let proxy = RawServer { connection in
+      var greeting = [UInt8](repeating: 0, count: 16)
+      _ = read(connection.descriptor, &greeting, greeting.count)
+      _ = write(connection.descriptor, [5, 0xFF] as [UInt8], 2)
+    }
+    var request = get("https://idp.invalid/")
+    request.proxy = proxy.url.replacing("http://", with: "socks5h://")
+    #expect(await makeExchange().send(request).proxyFailure?.cause == .credentialsMissing)
+  }
+
+  /// Only the address without its credentials is told.
+  @Test func proxyThatRefusesCredentials_isNamedWithoutThem() async {
+    let proxy = RawServer(answering: "HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
+    let address = proxy.url.replacing("http://", with: "http://alice:secret@")
+    let exchange = CurlExchange(clock: CountingClock(), defaults: ConnectionDefaults(proxy: address))
+    let failure = await exchange.send(get("https://idp.invalid/")).proxyFailure
+    #expect(failure?.cause == .credentialsRefused && failure?.address == proxy.url)
+    #expect(failure?.explanation.contains("secret") == false)
+    #expect(proxy.requests.allSatisfy { $0.contains("Proxy-Authorization: Basic ") })
+  }
+
+  /// The proxy did its part.
+  @Test func serverBehindATunnelThatEnds_isNoFailureOfTheProxy() async {
+    let proxy = RawServer(answering: "HTTP/1.1 200 Connection established\r\n\r\n")
+    var request = get("https://idp.invalid/")
+    request.proxy = proxy.url
+    #expect(await makeExchange().send(request).summary == "notConnected other")
   }
 
   // MARK: the request may have arrived

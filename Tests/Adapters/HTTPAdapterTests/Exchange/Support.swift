@@ -54,7 +54,7 @@ extension HTTPOutcome {
   var summary: String {
     switch self {
     case .response(let response): "\(response.status) \(response.text)"
-    case .notConnected(let failure): "notConnected \(failure)"
+    case .notConnected(let failure): "notConnected \(failure.word)"
     case .untrusted(let reason): "untrusted \(reason)"
     case .unknown(let lost, _): "unknown \(lost)"
     }
@@ -64,6 +64,11 @@ extension HTTPOutcome {
   var partialText: String? {
     guard case .unknown(_, partial: let partial?) = self else { return nil }
     return partial.text
+  }
+
+  var proxyFailure: ProxyFailure? {
+    guard case .notConnected(.proxy(let failure)) = self else { return nil }
+    return failure
   }
 
   var response: HTTPResponse? {

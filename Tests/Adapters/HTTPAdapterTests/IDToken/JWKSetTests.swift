@@ -42,7 +42,8 @@ import Testing
     #"{"kty":"EC","crv":"P-256","x":"AQ"}"#, #"{"kty":"OKP","crv":"X25519","x":"Aw"}"#, #"{"kty":"RSA","n":"AQID"}"#,
     #"{"kty":"RSA","n":"A=Q=","e":"AQAB"}"#, #"{"kty":"RSA","n":1,"e":"AQAB"}"#, #"{"kty":"RSA","n":"A","e":"AQAB"}"#,
     "{\(rsa),\"use\":\"enc\"}", "{\(rsa),\"alg\":\"RSA-OAEP\"}", "{\(rsa),\"alg\":\"HS256\"}",
-    "{\(rsa),\"key_ops\":[\"sign\"]}", "{}", "7", "null", "[]", #"{"kty":"AKP","alg":"ML-DSA-44","pub":"AQ"}"#,
+    "{\(rsa),\"key_ops\":[\"sign\"]}", "{\(rsa),\"key_ops\":\"encrypt\"}", "{\(rsa),\"use\":\"tls\"}", "{}", "7",
+    "null", "[]", #"{"kty":"AKP","alg":"ML-DSA-44","pub":"AQ"}"#,
     "{\(rsa),\"n\":\"BA\"}", #"{"kty":"RSA","n":"","e":"AQAB"}"#, #"{"kty":null,"n":"AQID","e":"AQAB"}"#,
     #"{"kty":"EC","crv":"P-256","x":"\#(String(repeating: "_", count: 44))","y":"Ag"}"#,
   ])
@@ -53,7 +54,9 @@ import Testing
   @Test(arguments: [
     "{\(rsa),\"kid\":null,\"use\":null,\"alg\":null,\"key_ops\":null,\"x5c\":null}",
     #"{"kty":"RSA","n":"AQID","e":"AQAB=="}"#, #"{"kty":"RSA","n":"AQID","e":"AQAB","crv":null}"#,
-    #"{"kty":"RSA","n":"\u0041QID","e":"AQAB"}"#,
+    #"{"kty":"RSA","n":"\u0041QID","e":"AQAB"}"#, #"{"kty":"RSA","n":"AQ\r\n ID","e":"AQAB\n"}"#,
+    "{\(rsa),\"use\":\"\",\"alg\":\"\",\"key_ops\":[]}", "{\(rsa),\"use\":7,\"alg\":7,\"key_ops\":7,\"kid\":7}",
+    "{\(rsa),\"use\":\"SIG\",\"key_ops\":\"verify\"}", "{\(rsa),\"key_ops\":[null,\"sign\",\"verify\"]}",
   ])
   func keySet_readsKeysAsServersWriteThem(key: String) throws {
     let keys = try Self.keys(key).keys

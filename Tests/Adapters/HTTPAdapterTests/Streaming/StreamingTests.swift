@@ -111,7 +111,7 @@ import Threads
     usleep(20_000)
     let (descriptor, port) = RawServer.listen(backlog: 1)
     close(descriptor)
-    #expect(await answer("http://127.0.0.1:\(port)").result == .notSent(.refused))
+    #expect(await answer("http://127.0.0.1:\(port)").result == .notSent(.notConnected(.refused)))
   }
 
   @Test(
@@ -254,9 +254,11 @@ import Threads
     let proxy = RawServer(answering: "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
     var settings = HTTPClientSettings()
     settings.trust = TrustSettings(proxy: proxy.url, noProxy: ["idp.invalid"])
-    #expect(await answer("https://other.invalid/", of: HTTPClient(settings)).result == .notSent(.other))
+    let refused = HTTPResult.NotSent.notConnected(.proxy(ProxyFailure(.status(502), of: proxy.url)))
+    #expect(await answer("https://other.invalid/", of: HTTPClient(settings)).result == .notSent(refused))
     #expect(proxy.connections == 1)
-    #expect(await answer("https://idp.invalid/", of: HTTPClient(settings)).result == .notSent(.nameNotFound))
+    #expect(
+      await answer("https://idp.invalid/", of: HTTPClient(settings)).result == .notSent(.notConnected(.nameNotFound)))
     #expect(proxy.connections == 1)
   }
 
@@ -274,7 +276,7 @@ import Threads
 
 /// What came of a request.
 private struct Seen: Sendable {
-  var result = HTTPResult.notSent(.other)
+  var result = HTTPResult.notSent(.notConnected(.other))
   var status: Int?
   var type: String?
   var pieces: [String] = []

@@ -90,6 +90,7 @@ import Testing
     ("http://proxy.example:3128", "http://proxy.example:3128"), ("proxy.example:3128", "http://proxy.example:3128"),
     ("http://alice:secret@proxy.example:3128/x", "http://proxy.example:3128"),
     ("socks5h://a@b@proxy.example", "socks5h://proxy.example"),
+    ("http://alice:se/cr#e?t@proxy.example:3128", "http://proxy.example:3128"),
   ])
   func shownAddress_hasNoPassword(address: String, shown: String) { #expect(ProxyAddress.shown(address) == shown) }
 }

@@ -32,6 +32,28 @@ struct PermissionTests {
   ])
   func malformedMethodPattern_isRefused(text: String) { #expect(MethodPattern(text) == nil) }
 
+  /// Swift's `==` takes the sign of Kelvin for a K; a server does not.
+  @Test func nameThatIsEquivalentToACoveredOne_isNotCovered() throws {
+    let (covered, other) = ("K\u{E9}", "\u{212A}e\u{301}")
+    #expect(covered == other)
+    func permission(_ name: String) -> Permission {
+      Permission(methods: [], accounts: [], scopes: [name], resources: [name], detailTypes: [name], origins: [name])
+    }
+    func details(_ type: String) throws -> AuthorizationDetails {
+      try AuthorizationDetails(parsing: #"[{"type":"\#(type)"}]"#, atMost: 4_096)
+    }
+    let own = permission(covered)
+    #expect(own.token(TokenKey(resource: covered, scopes: ScopeSet([covered]))) != nil)
+    #expect(own.token(TokenKey(resource: other, scopes: ScopeSet([covered]))) == nil)
+    #expect(own.token(TokenKey(resource: covered, scopes: ScopeSet([other]))) == nil)
+    #expect(try own.tokenLimit.covers(details(covered)))
+    #expect(try !own.tokenLimit.covers(details(other)))
+    #expect(own.covers(origin: covered) && !own.covers(origin: other))
+    #expect(own.isWithin(permission(covered)) && !own.isWithin(permission(other)))
+    #expect(own.narrowed(by: permission(other)).origins == [])
+    #expect(!ScopeSet([other]).isWithin([covered]))
+  }
+
   @Test func originsAndAgent_limitRequests() {
     let permission = Permission(methods: [], accounts: [], origins: ["https://a.test"], isForAgent: true)
     for method in ["GET", "HEAD"] { #expect(permission.coversUnnamed(method)) }
@@ -58,6 +80,8 @@ struct PermissionTests {
       methods: Set(names), accounts: Set(accounts), scopes: some(["mail", "files", "openid"]),
       resources: some(["https://a.test", "https://b.test"]), detailTypes: some(["payment", "account"]),
       origins: some(["https://a.test", "https://b.test"]),
+      passOrigins: PassedOrigins(
+        ["https://a.test", "http://10.0.0.1", "*"].filter { _ in Bool.random(using: &random) }),
       capabilities: Set(["note", "sign"].filter { _ in Bool.random(using: &random) }),
       isForAgent: Bool.random(using: &random))
   }

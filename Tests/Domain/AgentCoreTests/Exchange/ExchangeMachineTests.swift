@@ -72,7 +72,7 @@ import Testing
     // Between the two the vault is locked: the second one does not leave, and nothing was spent.
     exchange.machine.released()
     #expect(!exchange.machine.mayLeaveAgain(1))
-    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline(.withheld)))) == [])
     #expect(exchange.step() == .noteUnspent(sent))
   }
 
@@ -123,7 +123,7 @@ import Testing
   @Test func attemptBegunDuringARun_startsAtItsEnd() {
     var exchange = Exchange()
     exchange.sends()
-    _ = exchange.machine.completed(1, .sent(.failed(.offline("refused")))) + exchange.machine.completed(1, .settled)
+    _ = exchange.machine.completed(1, .sent(.failed(.offline(.refused)))) + exchange.machine.completed(1, .settled)
     exchange.machine.attemptBegan(Exchange.attempt(.mail))
     #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1), .start(Exchange.attempt(.mail)), .watchRenewal])
   }
@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ExchangeFailure.offline("refused"), .untrustedServer(.tls), .misconfigured("noTokenEndpoint"), .store,
+    ExchangeFailure.offline(.refused), .untrustedServer(.tls), .misconfigured("noTokenEndpoint"), .store,
   ])
   func connectionThatFails_writesNothing(_ failure: ExchangeFailure) {
     var exchange = Exchange()
@@ -198,7 +198,7 @@ import Testing
       exchange.prepares()
       change(&exchange)
       #expect(exchange.connects() == nil)
-      #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
+      #expect(exchange.machine.completed(1, .sent(.failed(.offline(.withheld)))) == [])
       #expect(exchange.step() == .end)
     }
   }
@@ -210,7 +210,7 @@ import Testing
     #expect(exchange.machine.began(1, .graceElapsed) == false)
     let failure = ExchangeFailure.unknownOutcome("graceElapsed")
     #expect(
-      exchange.machine.completed(1, .sent(.failed(.offline("withheld"))))
+      exchange.machine.completed(1, .sent(.failed(.offline(.withheld))))
         == [.logFailure(failure, attempt: 1), .report(.failure(failure, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
   }
@@ -221,7 +221,7 @@ import Testing
     _ = exchange.connects()
     #expect(exchange.machine.began(1, .storeFailed) == false)
     #expect(
-      exchange.machine.completed(1, .sent(.failed(.offline("withheld"))))
+      exchange.machine.completed(1, .sent(.failed(.offline(.withheld))))
         == [.logFailure(.store, attempt: 1), .report(.failure(.store, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
   }
@@ -231,7 +231,7 @@ import Testing
     exchange.prepares()
     _ = exchange.connects()
     #expect(exchange.machine.began(1, .overtaken) == false)
-    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline(.withheld)))) == [])
     #expect(exchange.step() == .end)
   }
 
@@ -241,7 +241,7 @@ import Testing
     _ = exchange.connects()
     exchange.machine.released()
     #expect(exchange.machine.began(1, .durable) == false)
-    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline(.withheld)))) == [])
     #expect(exchange.step() == .noteUnspent(intent))
     #expect(exchange.machine.unfinished.leftover == .outcome(intent, nil))
     #expect(exchange.machine.completed(1, .unspentWasNoted) == [])
@@ -252,7 +252,7 @@ import Testing
     var exchange = Exchange()
     exchange.begins(durably: intent)
     #expect(exchange.machine.marked(1, .storeFailed) == false)
-    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [.logFailure(.store, attempt: 1)])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline(.withheld)))) == [.logFailure(.store, attempt: 1)])
     #expect(exchange.step() == .settle(sent, .store, attempt: 1, .done))
     #expect(exchange.machine.completed(1, .settled) == [.report(.failure(.store, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
@@ -266,7 +266,7 @@ import Testing
     _ = exchange.machine.completed(1, .ended)
     exchange.begins(durably: Exchange.intent(replay: true), as: 2)
     #expect(exchange.machine.marked(2, .storeFailed) == false)
-    _ = exchange.machine.completed(2, .sent(.failed(.offline("withheld"))))
+    _ = exchange.machine.completed(2, .sent(.failed(.offline(.withheld))))
     let replay = Exchange.intent(
       replay: true, leaving: true, firstSent: .init(bootID: Exchange.bootID, boot: Exchange.now))
     #expect(exchange.step(2) == .settle(replay, .store, attempt: 1, .inDoubt(sent)))
@@ -279,7 +279,7 @@ import Testing
     exchange.begins(durably: intent)
     exchange.machine.released()
     #expect(exchange.machine.marked(1, marking) == false)
-    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline(.withheld)))) == [])
     #expect(exchange.step() == .noteUnspent(sent))
     #expect(exchange.machine.unfinished.leftover == .outcome(sent, nil))
   }
@@ -289,7 +289,7 @@ import Testing
     exchange.begins(durably: intent)
     exchange.machine.signedIn(epoch: 2)
     #expect(exchange.machine.marked(1, .overtaken) == false)
-    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline(.withheld)))) == [])
     #expect(exchange.step() == .end)
   }
 
@@ -304,7 +304,7 @@ import Testing
   // MARK: failed attempts
 
   @Test(arguments: [
-    ExchangeFailure.offline("refused"), .untrustedServer(.tls), .transient("status503", retryAfter: nil),
+    ExchangeFailure.offline(.refused), .untrustedServer(.tls), .transient("status503", retryAfter: nil),
     .unexplained(status: 400), .reauthenticate(reason: "refused"), .locked, .interaction(claims: nil),
     .misconfigured("invalid_client"), .store,
   ])
@@ -324,7 +324,7 @@ import Testing
     #expect(exchange.step() == .settle(sent, .unknownOutcome("reset"), attempt: 1, .inDoubt(sent)))
   }
 
-  @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer(.tls), .store])
+  @Test(arguments: [ExchangeFailure.offline(.refused), .untrustedServer(.tls), .store])
   func unsentReplay_restoresTheFirstRequestInTheJournal(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     exchange.sends()

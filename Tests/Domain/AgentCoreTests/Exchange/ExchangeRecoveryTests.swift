@@ -217,7 +217,7 @@ import Testing
     _ = exchange.connects()
     exchange.machine.released()
     _ = exchange.machine.began(1, .durable)
-    _ = exchange.machine.completed(1, .sent(.failed(.offline("withheld"))))
+    _ = exchange.machine.completed(1, .sent(.failed(.offline(.withheld))))
     _ = exchange.machine.completed(1, .unspentWasNoted) + exchange.machine.completed(1, .ended)
     exchange.machine.loaded(epoch: 1)
     #expect(recover(&exchange, .empty) == [.report(.answer(.standard, at: Exchange.now))])

@@ -117,7 +117,7 @@ import Testing
     exchange.sends()
     exchange.machine.signedIn(epoch: 2)
     exchange.machine.released()
-    #expect(exchange.machine.completed(1, .sent(.failed(.offline("refused")))) == [])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline(.refused)))) == [])
     #expect(exchange.machine.unfinished.leftover == .nothing)
     #expect(exchange.step() == .end)
   }
@@ -148,8 +148,8 @@ import Testing
     #expect(exchange.machine.unfinished.leftover == .nothing)
     let replay = Exchange.intent(epoch: 2, replay: true, leaving: true)
     exchange.sends(Exchange.intent(epoch: 2, replay: true), as: 2)
-    _ = exchange.machine.completed(2, .sent(.failed(.offline("refused"))))
-    #expect(exchange.step(2) == .settle(replay, .offline("refused"), attempt: 1, .done))
+    _ = exchange.machine.completed(2, .sent(.failed(.offline(.refused))))
+    #expect(exchange.step(2) == .settle(replay, .offline(.refused), attempt: 1, .done))
   }
 
   @Test func signOut_takesTheHeldAnswer() {
@@ -291,7 +291,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ExchangeFailure.offline("refused"), .untrustedServer(.tls), .transient("status503", retryAfter: nil),
+    ExchangeFailure.offline(.refused), .untrustedServer(.tls), .transient("status503", retryAfter: nil),
     .unexplained(status: 400), .locked, .interaction(claims: nil), .misconfigured("invalid_client"), .store,
   ])
   func failureInALockedVault_isLeftAndItsTokenRecordedAsUnspent(_ failure: ExchangeFailure) {
@@ -317,7 +317,7 @@ import Testing
     var exchange = Exchange()
     exchange.sends(Exchange.intent(replay: true))
     exchange.machine.released()
-    _ = exchange.machine.completed(1, .sent(.failed(.offline("refused"))))
+    _ = exchange.machine.completed(1, .sent(.failed(.offline(.refused))))
     #expect(exchange.step() == .end)
   }
 

@@ -61,7 +61,8 @@ struct RequestNamingTests {
   // MARK: patterns
 
   @Test(arguments: [
-    "", "a", "a*", "*", "/a*b", "/*/b", "/a%2a", "/a?b", "/a#b", "/a%2Fb", "/a%5C*", "/a\\b", "/a%252F*", "//a*",
+    "", "a", "a*", "*", "/a*b", "/a*/b", "/*a/b", "/**/b", "/a/**", "/*/**", "/a%2a", "/%2A/b", "/*?b", "/*/..*",
+    "/a?b", "/a#b", "/a%2Fb", "/a%5C*", "/a\\b", "/a%252F*", "//a*",
     "/a;b*", "/..*", "/a/..*", "/a/%2e*", "/é", "/a%2",
   ])
   func badPattern_isRefused(text: String) { #expect(pattern(text) == nil) }
@@ -71,6 +72,14 @@ struct RequestNamingTests {
     ("/items/*", "/items", true), ("/items/*", "/items/1/2", true), ("/items/*", "/items-evil/1", false),
     ("/item*", "/items/1", true), ("/item*", "/ite", false), ("/*", "/", true), ("/*", "/a/b", true),
     ("/a/../b", "/b", true), ("/v1/x*", "/v1", false), ("/v1/x*", "/v1/%78y", true), ("/%62*", "/b", true),
+    // A `*` that is a segment stands for one, whatever it is; at the end it is a beginning, unless a slash follows it.
+    ("/a/*/b", "/a/x/b", true), ("/a/*/b", "/a/x/b/", true), ("/a/*/b", "/a/b", false), ("/a/*/b", "/a/x/y/b", false),
+    ("/a/*/b", "/a/x/b/c", false), ("/a/*/b", "/a/%2A/b", true), ("/*/b", "/a/b", true), ("/*/b", "/b", false),
+    ("/*/*/c", "/a/b/c", true), ("/*/*/c", "/a/c", false), ("/a/*/b*", "/a/x/bc", true), ("/a/*/b*", "/a/x/c", false),
+    ("/a/*/b/*", "/a/x/b", true), ("/a/*/b/*", "/a/x/b/c/d", true), ("/a/*/b/*", "/a/x", false),
+    ("/a/*/", "/a/x", true), ("/a/*/", "/a/x/", true), ("/a/*/", "/a", false), ("/a/*/", "/a/x/y", false),
+    ("/*/", "/a", true), ("/*/", "/", false), ("/a/*/../b", "/a/b", true), ("/a/*/*", "/a/x", true),
+    ("/a/*/*", "/a", false),
   ])
   func pattern_covers(text: String, covered: String, expected: Bool) throws {
     #expect(try #require(pattern(text)).covers(path("https://api.test" + covered)) == expected)
@@ -86,6 +95,18 @@ struct RequestNamingTests {
     #expect(try names("GET", "https://api.test/a/b", policy) == .capabilities(["exact", "below", "all"]))
     #expect(try names("POST", "https://api.test/a/b", policy) == .capabilities(["write"]))
     #expect(try names("get", "https://api.test/a/b", policy) == .none)
+  }
+
+  /// More segments, then fewer `*`, then one path more than many.
+  @Test func capabilityWithFewerStars_isCloser() throws {
+    let policy = policy([
+      "any": [try rule("/a/*/c")], "named": [try rule("/a/b/c")], "one": [try rule("/a/b/*/")],
+      "below": [try rule("/a/b/*")], "anyBelow": [try rule("/a/*/*")], "all": [try rule("/*")],
+    ])
+    #expect(
+      try names("GET", "https://api.test/a/b/c", policy)
+        == .capabilities(["named", "any", "one", "below", "anyBelow", "all"]))
+    #expect(try names("GET", "https://api.test/a/x/c", policy) == .capabilities(["any", "anyBelow", "all"]))
   }
 
   @Test func otherOrigin_isNotNamed_andItsPathNotJudged() throws {

@@ -12,7 +12,8 @@ import Testing
     do throws(FormNames.Refusal) {
       guard
         var form = try FormNames(
-          contentType: types, contentEncoding: encoding, under: RequestNames(allowed: allowed))
+          types.map { (name: "Content-Type", value: $0) } + encoding.map { (name: "content_encoding", value: $0) },
+          under: RequestNames(allowed: allowed))
       else { return nil }
       let bytes = Array(body.utf8)
       for start in stride(from: 0, to: bytes.count, by: size) {
@@ -32,6 +33,16 @@ import Testing
       do throws(FormNames.Refusal) { try form.take(bytes) } catch { refusal = error }
     }
     if let refusal { throw refusal }
+  }
+
+  /// For some servers such a body is a form, for others it is data.
+  @Test(arguments: ["Content_Type", "content.type"])
+  func typeInAnotherSpelling_isUnreadable(name: String) {
+    for fields in [[], [(name: "Content-Type", value: "application/json")]] {
+      #expect(throws: FormNames.Refusal.unreadable) {
+        try FormNames(fields + [(name: name, value: Self.encoded)], under: RequestNames())
+      }
+    }
   }
 
   @Test(arguments: [1, 2, 3, 7, 1000])

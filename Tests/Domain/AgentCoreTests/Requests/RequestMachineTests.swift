@@ -253,7 +253,7 @@ import Testing
 
 @Suite struct RequestFailureTests {
   @Test func outcome_tellsWhetherTheRequestMayHaveBeenPerformed() {
-    #expect(RequestFailure.notSent(reason: "refused").outcome == .notSent)
+    #expect(RequestFailure.notSent(.refused).outcome == .notSent)
     #expect(RequestFailure.untrusted(.pinMismatch).outcome == .notSent)
     #expect(RequestFailure.lost(reason: "reset").outcome == .unknown)
     #expect(RequestFailure.responseTooLarge.outcome == .unknown)

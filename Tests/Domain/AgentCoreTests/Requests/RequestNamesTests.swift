@@ -102,10 +102,28 @@ import Testing
   }
 
   @Test func query_isReadAsServersPartIt() {
-    #expect(names.parameter(inQuery: "a=b;Access_Token=c")?.meaning == .credential)
-    #expect(names.parameter(inQuery: "a&$httpHeaders=Authorization%3AA")?.meaning == .method)
-    #expect(names.parameter(inQuery: "q=access_token&x=_method=DELETE") == nil)
-    #expect(names.parameter(inQuery: nil) == nil)
+    #expect(query("a=b;Access_Token=c") == .credential)
+    #expect(query("a&$httpHeaders=Authorization%3AA") == .method)
+    #expect(query("q=access_token&x=_method=DELETE") == nil)
+  }
+
+  private func query(_ text: String) -> RequestNames.Meaning? {
+    HTTPURL("https://api.test/?" + text).flatMap { names.parameter(in: $0)?.meaning }
+  }
+
+  @Test(arguments: [
+    "/a;jsessionid=b", "/a;x=1;access_token=b/c", "/;sudo/c", "/a%3Bjwt=b", "/a%253b_method=PUT", "/a;%6Awt=b",
+    "/a/%3Bx%2Fc;api_key=1",
+  ])
+  func parameterOfAPath_isFound(path: String) throws {
+    let url = try #require(HTTPURL("https://api.test" + path))
+    #expect(names.parameter(in: url) != nil)
+  }
+
+  @Test(arguments: ["/access_token=b/jwt", "/a;v=1/c;page_token=2", "/a;", "/token", "/100%25", "/a%2Fb?q=;x=1"])
+  func pathOfAnAPI_isPlain(path: String) throws {
+    let url = try #require(HTTPURL("https://api.test" + path))
+    #expect(names.parameter(in: url) == nil)
   }
 
   // MARK: against the second reading
@@ -120,6 +138,64 @@ import Testing
       if let wrong = Self.disagreement(&random, names) {
         Issue.record("seed \(seed): \(wrong)")
         return
+      }
+    }
+  }
+
+  /// A parameter is judged alike wherever a request has it: in the query, in the path and in a form of either type.
+  @Test func everyPlaceOfAParameter_agreesWithTheTable() throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    var random = NameRandom(state: seed)
+    let telling = RequestNamesTable.telling.filter { $0.parameter != nil } + RequestNamesTable.tellingAlone
+    for _ in 0..<(Self.cases / 10) {
+      var parameters = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+        random.spelled([RequestNamesTable.plain.randomElement(using: &random)!], isParameter: true)
+      }
+      let isTelling = Bool.random(using: &random)
+      if isTelling {
+        let name = random.spelled(telling.randomElement(using: &random)!.words, isParameter: true)
+        parameters.insert(name, at: Int.random(in: 0...parameters.count, using: &random))
+      }
+      let place = Place.allCases.randomElement(using: &random)!
+      let isFound = try place.finds(parameters, names)
+      // Parts of a path have no brackets.
+      guard isFound != isTelling, let isFound else { continue }
+      Issue.record("seed \(seed): \(parameters) in \(place): \(isFound)")
+      return
+    }
+  }
+
+  private enum Place: CaseIterable {
+    case query, path, encoded, untyped, multipart
+
+    /// True if the rule finds one that tells something; nil if no request can have them there.
+    func finds(_ parameters: [String], _ names: RequestNames) throws -> Bool? {
+      let joined = parameters.map { $0 + "=1" }.joined(separator: "&")
+      switch self {
+      case .query: return names.parameter(in: try #require(HTTPURL("https://api.test/a?x&" + joined))) != nil
+      case .path:
+        return HTTPURL("https://api.test/a" + parameters.map { ";\($0)=1" }.joined() + "/b").map {
+          names.parameter(in: $0) != nil
+        }
+      case .encoded: return Self.refuses(joined, "application/x-www-form-urlencoded", names)
+      case .untyped: return Self.refuses(joined, nil, names)
+      case .multipart:
+        let parts = parameters.map { "--b\r\nContent-Disposition: form-data; name=\"\($0)\"\r\n\r\n1\r\n" }
+        return Self.refuses(parts.joined() + "--b--\r\n", "multipart/form-data; boundary=b", names)
+      }
+    }
+
+    private static func refuses(_ body: String, _ type: String?, _ names: RequestNames) -> Bool {
+      var body = body
+      return body.withUTF8 { bytes in
+        do throws(FormNames.Refusal) {
+          let fields = type.map { [(name: "Content-Type", value: $0)] } ?? []
+          var form = try FormNames(fields, under: names)
+          try form?.takeAll(UnsafeRawBufferPointer(bytes))
+          return false
+        } catch {
+          return true
+        }
       }
     }
   }

@@ -21,6 +21,17 @@ import Testing
     #expect(verdict(400, "invalid_request") == .again(after: .seconds(15)))
   }
 
+  /// docs/secrets.md, Revocation.
+  @Test func revocationOfASecret_endsByTheProvidersWord() {
+    func verdict(_ status: Int) -> RevocationOutbox.Verdict {
+      RevocationOutbox.verdict(
+        .response(status: status, error: nil, retryAfter: nil), ofSecret: true, attempts: 1, jitter: 0)
+    }
+    for status in [200, 202, 204, 404, 410] { #expect(verdict(status) == .confirmed) }
+    for status in [401, 403] { #expect(verdict(status) == .refusedForGood) }
+    for status in [302, 400, 429, 500, 503] { #expect(verdict(status) == .again(after: .seconds(15))) }
+  }
+
   /// A day after the token's told end.
   private func isOver(
     _ isRefreshToken: Bool, attempts: Int, isAnswered: Bool = false, after age: Milliseconds = .seconds(86_400)

@@ -14,7 +14,7 @@ import Testing
     options.dpop = .nonce
     let rule =
       switch rotation {
-      case .none: #"{"reuse":"none"}"#
+      case .none, .renewed: #"{"reuse":"none"}"#
       case .grace(let seconds): #"{"reuse":"grace","graceSeconds":\#(seconds)}"#
       case .strict: #"{"reuse":"strict"}"#
       }

@@ -11,7 +11,7 @@ import Testing
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
       let witness = try await Witness.at(world)
-      let failure = chance.one(of: [HTTPOutcome.ConnectFailure.nameNotFound, .refused, .unreachable, .timedOut])
+      let failure = chance.one(of: [ConnectFailure.nameNotFound, .refused, .unreachable, .timedOut])
       world.network.next("/token", .notConnected(failure), times: nil)
       var sent = 0
       for attempt in 1...chance.number(2...8) {

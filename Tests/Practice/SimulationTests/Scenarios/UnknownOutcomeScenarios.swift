@@ -145,7 +145,7 @@ import Testing
         #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken, scene.firstRefreshToken])
         #expect(witness.expiries == [])
         try await scene.livesOn()
-      case .none:
+      case .none, .renewed:
         for answer in answers { answer.isExpected(3002, account: scene.account, pause: 1...600_000) }
         await world.clock.sleep(for: .seconds(2))
         #expect(scene.works(try await scene.token()))

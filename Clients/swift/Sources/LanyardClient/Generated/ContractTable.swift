@@ -6,5 +6,5 @@ enum ContractTable {
   /// The version for `agent.hello`.
   static let protocolVersion = "1"
   /// Methods whose line may be as long as a body.
-  static let methodsWithBodies: Set<String> = ["request.send", "policy.get", "policy.set", "policy.validate", "policy.list", "policy.explain", "policy.refresh", "secret.put", "operation.enqueue"]
+  static let methodsWithBodies: Set<String> = ["account.add", "account.replace", "request.send", "policy.get", "policy.set", "policy.validate", "policy.list", "policy.draft", "policy.explain", "policy.refresh", "secret.put", "operation.enqueue"]
 }

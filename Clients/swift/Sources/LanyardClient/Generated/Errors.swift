@@ -95,7 +95,8 @@ extension LanyardError.Code {
   /// `data` may hold `account`, `remedies`.
   public static let dataLocked = LanyardError.Code(number: 2008, name: "dataLocked")
   /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
-  /// then `outcome` is `notSent`.
+  /// then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`, `proxyUntrusted`
+  /// or `proxyUnreachable` the proxy is the cause, and the message names it.
   ///
   /// The same call may succeed later.
   ///
@@ -264,7 +265,8 @@ extension LanyardError {
   /// `data` may hold `account`, `remedies`.
   public static let dataLocked = Code.dataLocked
   /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
-  /// then `outcome` is `notSent`.
+  /// then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`, `proxyUntrusted`
+  /// or `proxyUnreachable` the proxy is the cause, and the message names it.
   ///
   /// The same call may succeed later.
   ///

@@ -45,6 +45,40 @@ public struct AccountAddedData: Record, WireRecord {
   }
 }
 
+/// The `data` of the event `account.expiring`: The account's secret ends soon: 7 days, 1 day or 1 hour before, once
+/// each.
+public struct AccountExpiringData: Record, WireRecord {
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
+  public var expiresAt: Date
+  public var expiresInSeconds: Int
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    expiresAt: Date,
+    expiresInSeconds: Int,
+    extra: ExtraMembers = [:]
+  ) {
+    self.expiresAt = expiresAt
+    self.expiresInSeconds = expiresInSeconds
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["expiresAt", "expiresInSeconds"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    expiresAt = try members.required("expiresAt")
+    expiresInSeconds = try members.required("expiresInSeconds")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("expiresAt", expiresAt)
+    writer.member("expiresInSeconds", expiresInSeconds)
+  }
+}
+
 /// The `data` of the event `account.switched`: Another account became the active one.
 public struct AccountSwitchedData: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
@@ -118,10 +152,11 @@ public struct AccountSignedOutData: Record, WireRecord {
   /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
   public var data: DataDisposition
   /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-  /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
-  /// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
-  /// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
-  /// `refused`, `abandoned`, `unsupported`, `notNeeded`.
+  /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it refuses
+  /// the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again since the
+  /// token has expired by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens.
+  /// `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`,
+  /// `notNeeded`.
   public var revocation: RevocationOutcome
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -755,6 +790,8 @@ public struct EventGapData: Record, WireRecord {
 extension Event {
   /// An account was added by a sign-in or an import.
   public var accountAdded: AccountAddedData? { content(of: .accountAdded) }
+  /// The account's secret ends soon: 7 days, 1 day or 1 hour before, once each.
+  public var accountExpiring: AccountExpiringData? { content(of: .accountExpiring) }
   /// Another account became the active one.
   public var accountSwitched: AccountSwitchedData? { content(of: .accountSwitched) }
   /// An account was renamed.

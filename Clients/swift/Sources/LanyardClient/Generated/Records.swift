@@ -16,7 +16,8 @@ public struct Account: Record, WireRecord {
   public var provider: String
   /// A URL.
   public var issuer: String
-  /// After a hard sign-out, `erased:` and a keyed digest: alias, name, e-mail and tenant are absent then.
+  /// Of a secret whose provider names no person, `secret:` and a keyed digest. After a hard sign-out, `erased:` and a
+  /// keyed digest: alias, name, e-mail and tenant are absent then.
   public var subject: String
   /// An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`,
   /// `locked`, `signedOut`.
@@ -27,9 +28,15 @@ public struct Account: Record, WireRecord {
   public var createdAt: Date
   /// An account's alias. A name that the person chose. It does not start like an id.
   public var alias: String?
+  /// What the account holds. One of `openid`, `secret`, `client`.
+  public var kind: AccountKind?
   public var tenant: String?
   public var displayName: String?
   public var email: String?
+  /// What goes with the secret.
+  public var username: String?
+  /// When the secret ends, as it was told; absent if nothing was told.
+  public var expiresAt: Date?
   /// When the provider last confirmed the person.
   public var lastOnlineAuthAt: Date?
   /// What protects the data of the account while it is signed out. Absent once the data was erased. One of `vault`,
@@ -51,9 +58,12 @@ public struct Account: Record, WireRecord {
     active: Bool,
     createdAt: Date,
     alias: String? = nil,
+    kind: AccountKind? = nil,
     tenant: String? = nil,
     displayName: String? = nil,
     email: String? = nil,
+    username: String? = nil,
+    expiresAt: Date? = nil,
     lastOnlineAuthAt: Date? = nil,
     dataProtection: DataProtection? = nil,
     tokenBinding: TokenBinding? = nil,
@@ -68,16 +78,19 @@ public struct Account: Record, WireRecord {
     self.active = active
     self.createdAt = createdAt
     self.alias = alias
+    self.kind = kind
     self.tenant = tenant
     self.displayName = displayName
     self.email = email
+    self.username = username
+    self.expiresAt = expiresAt
     self.lastOnlineAuthAt = lastOnlineAuthAt
     self.dataProtection = dataProtection
     self.tokenBinding = tokenBinding
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["id", "account", "provider", "issuer", "subject", "state", "active", "createdAt", "alias", "tenant", "displayName", "email", "lastOnlineAuthAt", "dataProtection", "tokenBinding"]
+  private static let memberNames: Set<String> = ["id", "account", "provider", "issuer", "subject", "state", "active", "createdAt", "alias", "kind", "tenant", "displayName", "email", "username", "expiresAt", "lastOnlineAuthAt", "dataProtection", "tokenBinding"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     id = try members.required("id")
@@ -89,9 +102,12 @@ public struct Account: Record, WireRecord {
     active = try members.required("active")
     createdAt = try members.required("createdAt")
     alias = try members.optional("alias")
+    kind = try members.optional("kind")
     tenant = try members.optional("tenant")
     displayName = try members.optional("displayName")
     email = try members.optional("email")
+    username = try members.optional("username")
+    expiresAt = try members.optional("expiresAt")
     lastOnlineAuthAt = try members.optional("lastOnlineAuthAt")
     dataProtection = try members.optional("dataProtection")
     tokenBinding = try members.optional("tokenBinding")
@@ -108,12 +124,42 @@ public struct Account: Record, WireRecord {
     writer.member("active", active)
     writer.member("createdAt", createdAt)
     writer.member("alias", alias)
+    writer.member("kind", kind)
     writer.member("tenant", tenant)
     writer.member("displayName", displayName)
     writer.member("email", email)
+    writer.member("username", username)
+    writer.member("expiresAt", expiresAt)
     writer.member("lastOnlineAuthAt", lastOnlineAuthAt)
     writer.member("dataProtection", dataProtection)
     writer.member("tokenBinding", tokenBinding)
+  }
+}
+
+/// The result of `account.add`.
+public struct AccountAddResult: Record, WireRecord {
+  /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+  public var account: String
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    account: String,
+    extra: ExtraMembers = [:]
+  ) {
+    self.account = account
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["account"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    account = try members.required("account")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("account", account)
   }
 }
 
@@ -241,6 +287,33 @@ public struct AccountRenameResult: Record, WireRecord {
   }
 }
 
+/// The result of `account.replace`.
+public struct AccountReplaceResult: Record, WireRecord {
+  /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+  public var account: String
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    account: String,
+    extra: ExtraMembers = [:]
+  ) {
+    self.account = account
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["account"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    account = try members.required("account")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("account", account)
+  }
+}
+
 /// The result of `account.resolve`.
 public struct AccountResolveResult: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
@@ -339,10 +412,11 @@ public struct AccountSignOutResult: Record, WireRecord {
   /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
   public var data: DataDisposition
   /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-  /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
-  /// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
-  /// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
-  /// `refused`, `abandoned`, `unsupported`, `notNeeded`.
+  /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it refuses
+  /// the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again since the
+  /// token has expired by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens.
+  /// `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`,
+  /// `notNeeded`.
   public var revocation: RevocationOutcome
   /// The configuration file that demands that every sign-out erases; absent if none does.
   public var demandedBy: String?
@@ -981,6 +1055,9 @@ public struct AgentStatusResult: Record, WireRecord {
   public var administrator: AdministratorState?
   /// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
   public var policySource: PolicySource?
+  /// What the agent applies to requests to servers of no provider: of the configuration and what the administrator
+  /// enforces. A program applies it to its requests without an account's token. Absent: nothing is configured.
+  public var trust: ServerTrust?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -1003,6 +1080,7 @@ public struct AgentStatusResult: Record, WireRecord {
     audit: AuditSettings? = nil,
     administrator: AdministratorState? = nil,
     policySource: PolicySource? = nil,
+    trust: ServerTrust? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.locked = locked
@@ -1023,10 +1101,11 @@ public struct AgentStatusResult: Record, WireRecord {
     self.audit = audit
     self.administrator = administrator
     self.policySource = policySource
+    self.trust = trust
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "hardSignOutDemandedBy", "audit", "administrator", "policySource"]
+  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "hardSignOutDemandedBy", "audit", "administrator", "policySource", "trust"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     locked = try members.required("locked")
@@ -1047,6 +1126,7 @@ public struct AgentStatusResult: Record, WireRecord {
     audit = try members.optional("audit")
     administrator = try members.optional("administrator")
     policySource = try members.optional("policySource")
+    trust = try members.optional("trust")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -1069,6 +1149,7 @@ public struct AgentStatusResult: Record, WireRecord {
     writer.member("audit", audit)
     writer.member("administrator", administrator)
     writer.member("policySource", policySource)
+    writer.member("trust", trust)
   }
 }
 
@@ -1894,11 +1975,11 @@ public struct Event: Record, WireRecord {
   /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var epoch: String
   public var sequence: Int
-  /// The type of an event. One of `account.added`, `account.switched`, `account.renamed`, `account.signedOut`,
-  /// `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`, `token.scopesNarrowed`,
-  /// `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`,
-  /// `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`,
-  /// `policy.changed`, `clock.suspect`, `event.gap`.
+  /// The type of an event. One of `account.added`, `account.expiring`, `account.switched`, `account.renamed`,
+  /// `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
+  /// `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
+  /// `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`,
+  /// `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
   public var type: EventType
   /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
   /// far as it is known, in objects of an account, else the machine's.
@@ -2274,6 +2355,7 @@ public struct Grant: Record, WireRecord {
   public var scopes: [String]?
   public var resources: [String]?
   public var origins: [String]?
+  public var passOrigins: [String]?
   public var authorizationDetailTypes: [String]?
   public var capabilities: [String]?
   public var agent: Bool?
@@ -2295,6 +2377,7 @@ public struct Grant: Record, WireRecord {
     scopes: [String]? = nil,
     resources: [String]? = nil,
     origins: [String]? = nil,
+    passOrigins: [String]? = nil,
     authorizationDetailTypes: [String]? = nil,
     capabilities: [String]? = nil,
     agent: Bool? = nil,
@@ -2310,6 +2393,7 @@ public struct Grant: Record, WireRecord {
     self.scopes = scopes
     self.resources = resources
     self.origins = origins
+    self.passOrigins = passOrigins
     self.authorizationDetailTypes = authorizationDetailTypes
     self.capabilities = capabilities
     self.agent = agent
@@ -2318,7 +2402,7 @@ public struct Grant: Record, WireRecord {
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["grant", "client", "accounts", "methods", "createdAt", "scopes", "resources", "origins", "authorizationDetailTypes", "capabilities", "agent", "expiresAt", "lastUsedAt"]
+  private static let memberNames: Set<String> = ["grant", "client", "accounts", "methods", "createdAt", "scopes", "resources", "origins", "passOrigins", "authorizationDetailTypes", "capabilities", "agent", "expiresAt", "lastUsedAt"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     grant = try members.required("grant")
@@ -2329,6 +2413,7 @@ public struct Grant: Record, WireRecord {
     scopes = try members.optional("scopes")
     resources = try members.optional("resources")
     origins = try members.optional("origins")
+    passOrigins = try members.optional("passOrigins")
     authorizationDetailTypes = try members.optional("authorizationDetailTypes")
     capabilities = try members.optional("capabilities")
     agent = try members.optional("agent")
@@ -2346,6 +2431,7 @@ public struct Grant: Record, WireRecord {
     writer.member("scopes", scopes)
     writer.member("resources", resources)
     writer.member("origins", origins)
+    writer.member("passOrigins", passOrigins)
     writer.member("authorizationDetailTypes", authorizationDetailTypes)
     writer.member("capabilities", capabilities)
     writer.member("agent", agent)
@@ -2369,6 +2455,7 @@ public struct GrantCreateResult: Record, WireRecord {
   public var scopes: [String]?
   public var resources: [String]?
   public var origins: [String]?
+  public var passOrigins: [String]?
   public var authorizationDetailTypes: [String]?
   public var capabilities: [String]?
   public var agent: Bool?
@@ -2388,6 +2475,7 @@ public struct GrantCreateResult: Record, WireRecord {
     scopes: [String]? = nil,
     resources: [String]? = nil,
     origins: [String]? = nil,
+    passOrigins: [String]? = nil,
     authorizationDetailTypes: [String]? = nil,
     capabilities: [String]? = nil,
     agent: Bool? = nil,
@@ -2403,6 +2491,7 @@ public struct GrantCreateResult: Record, WireRecord {
     self.scopes = scopes
     self.resources = resources
     self.origins = origins
+    self.passOrigins = passOrigins
     self.authorizationDetailTypes = authorizationDetailTypes
     self.capabilities = capabilities
     self.agent = agent
@@ -2410,7 +2499,7 @@ public struct GrantCreateResult: Record, WireRecord {
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["grant", "secret", "client", "accounts", "methods", "createdAt", "scopes", "resources", "origins", "authorizationDetailTypes", "capabilities", "agent", "expiresAt"]
+  private static let memberNames: Set<String> = ["grant", "secret", "client", "accounts", "methods", "createdAt", "scopes", "resources", "origins", "passOrigins", "authorizationDetailTypes", "capabilities", "agent", "expiresAt"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     grant = try members.required("grant")
@@ -2422,6 +2511,7 @@ public struct GrantCreateResult: Record, WireRecord {
     scopes = try members.optional("scopes")
     resources = try members.optional("resources")
     origins = try members.optional("origins")
+    passOrigins = try members.optional("passOrigins")
     authorizationDetailTypes = try members.optional("authorizationDetailTypes")
     capabilities = try members.optional("capabilities")
     agent = try members.optional("agent")
@@ -2439,6 +2529,7 @@ public struct GrantCreateResult: Record, WireRecord {
     writer.member("scopes", scopes)
     writer.member("resources", resources)
     writer.member("origins", origins)
+    writer.member("passOrigins", passOrigins)
     writer.member("authorizationDetailTypes", authorizationDetailTypes)
     writer.member("capabilities", capabilities)
     writer.member("agent", agent)
@@ -3171,6 +3262,33 @@ public struct OperationResponse: Record, WireRecord {
   }
 }
 
+/// The result of `policy.draft`.
+public struct PolicyDraftResult: Record, WireRecord {
+  /// A document of `policy.schema.json`.
+  public var policy: [String: JSON]
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    policy: [String: JSON],
+    extra: ExtraMembers = [:]
+  ) {
+    self.policy = policy
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["policy"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    policy = try members.required("policy")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("policy", policy)
+  }
+}
+
 /// The result of `policy.get`.
 public struct PolicyGetResult: Record, WireRecord {
   /// A policy's name.
@@ -3538,11 +3656,25 @@ public struct PolicyValidateResult: Record, WireRecord {
 public struct Provider: Record, WireRecord {
   /// A provider's name.
   public var name: String
-  /// A URL.
+  /// Of `kind` `secret`: the first of its origins when it was added.
   public var issuer: String
+  /// Empty for a provider of another `kind` than `openid`.
   public var clientId: String
   /// True if the provider has a client secret, which no method returns.
   public var clientSecretSet: Bool
+  /// What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a secret that a
+  /// person was given, such as an API key or a password. `client`: a machine identity. One of `openid`, `secret`,
+  /// `client`.
+  public var kind: AccountKind?
+  /// Where a secret stands in a request. `header`: in the field `name`, as `format` says. `basic`: the password of
+  /// HTTP Basic. `query`: the parameter `name`. `path`: `format` before the path.
+  public var placement: SecretPlacement?
+  /// The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and 403
+  /// refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+  public var whoami: Whoami?
+  /// The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
+  public var revoke: SecretRevocation?
+  public var environment: [String]?
   /// True if the agent registered the client (RFC 7591).
   public var clientRegistered: Bool?
   /// True if the provider has a client key, which no method returns.
@@ -3620,6 +3752,11 @@ public struct Provider: Record, WireRecord {
     issuer: String,
     clientId: String,
     clientSecretSet: Bool,
+    kind: AccountKind? = nil,
+    placement: SecretPlacement? = nil,
+    whoami: Whoami? = nil,
+    revoke: SecretRevocation? = nil,
+    environment: [String]? = nil,
     clientRegistered: Bool? = nil,
     clientKeySet: Bool? = nil,
     tokenEndpointAuthMethod: ClientAuthMethod? = nil,
@@ -3656,6 +3793,11 @@ public struct Provider: Record, WireRecord {
     self.issuer = issuer
     self.clientId = clientId
     self.clientSecretSet = clientSecretSet
+    self.kind = kind
+    self.placement = placement
+    self.whoami = whoami
+    self.revoke = revoke
+    self.environment = environment
     self.clientRegistered = clientRegistered
     self.clientKeySet = clientKeySet
     self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
@@ -3689,13 +3831,18 @@ public struct Provider: Record, WireRecord {
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "allowedFields", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset", "source"]
+  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "kind", "placement", "whoami", "revoke", "environment", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "allowedFields", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset", "source"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     name = try members.required("name")
     issuer = try members.required("issuer")
     clientId = try members.required("clientId")
     clientSecretSet = try members.required("clientSecretSet")
+    kind = try members.optional("kind")
+    placement = try members.optional("placement")
+    whoami = try members.optional("whoami")
+    revoke = try members.optional("revoke")
+    environment = try members.optional("environment")
     clientRegistered = try members.optional("clientRegistered")
     clientKeySet = try members.optional("clientKeySet")
     tokenEndpointAuthMethod = try members.optional("tokenEndpointAuthMethod")
@@ -3734,6 +3881,11 @@ public struct Provider: Record, WireRecord {
     writer.member("issuer", issuer)
     writer.member("clientId", clientId)
     writer.member("clientSecretSet", clientSecretSet)
+    writer.member("kind", kind)
+    writer.member("placement", placement)
+    writer.member("whoami", whoami)
+    writer.member("revoke", revoke)
+    writer.member("environment", environment)
     writer.member("clientRegistered", clientRegistered)
     writer.member("clientKeySet", clientKeySet)
     writer.member("tokenEndpointAuthMethod", tokenEndpointAuthMethod)
@@ -4140,13 +4292,15 @@ public struct RequestAuthorizeResult: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
   public var accessToken: Secret
-  /// `Bearer`, or `DPoP` with a `proof`.
+  /// `Bearer`, `DPoP` with a `proof`, or `secret` at its `placement`.
   public var tokenType: String
   /// Identifies this token in `rejected` and in `token.reject`.
   public var fingerprint: String
   /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
   /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date
+  /// Where a secret stands in the request; absent for a token.
+  public var placement: SecretPlacement?
   /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
   /// method and URL alone.
   public var proof: Secret?
@@ -4164,6 +4318,7 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     tokenType: String,
     fingerprint: String,
     expiresAt: Date,
+    placement: SecretPlacement? = nil,
     proof: Secret? = nil,
     otherTokens: Secret? = nil,
     decision: Decision? = nil,
@@ -4174,13 +4329,14 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     self.tokenType = tokenType
     self.fingerprint = fingerprint
     self.expiresAt = expiresAt
+    self.placement = placement
     self.proof = proof
     self.otherTokens = otherTokens
     self.decision = decision
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["account", "accessToken", "tokenType", "fingerprint", "expiresAt", "proof", "otherTokens", "decision"]
+  private static let memberNames: Set<String> = ["account", "accessToken", "tokenType", "fingerprint", "expiresAt", "placement", "proof", "otherTokens", "decision"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     account = try members.required("account")
@@ -4188,6 +4344,7 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     tokenType = try members.required("tokenType")
     fingerprint = try members.required("fingerprint")
     expiresAt = try members.required("expiresAt")
+    placement = try members.optional("placement")
     proof = try members.optional("proof")
     otherTokens = try members.optional("otherTokens")
     decision = try members.optional("decision")
@@ -4200,9 +4357,39 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     writer.member("tokenType", tokenType)
     writer.member("fingerprint", fingerprint)
     writer.member("expiresAt", expiresAt)
+    writer.member("placement", placement)
     writer.member("proof", proof)
     writer.member("otherTokens", otherTokens)
     writer.member("decision", decision)
+  }
+}
+
+/// The result of `request.pass`.
+public struct RequestPassResult: Record, WireRecord {
+  /// Why an origin passes without a token. `named`: the origin is named, and passes whatever its address is. `any`:
+  /// it passes by `*`, and only a public address may be connected to. `reported`: what passed was written down. One
+  /// of `named`, `any`, `reported`.
+  public var basis: PassBasis
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    basis: PassBasis,
+    extra: ExtraMembers = [:]
+  ) {
+    self.basis = basis
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["basis"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    basis = try members.required("basis")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("basis", basis)
   }
 }
 
@@ -4604,6 +4791,53 @@ public struct SecretListResult: Record, WireRecord {
   }
 }
 
+/// Where a secret stands in a request. `header`: in the field `name`, as `format` says. `basic`: the password of HTTP
+/// Basic. `query`: the parameter `name`. `path`: `format` before the path.
+public struct SecretPlacement: Record, WireRecord {
+  /// The part of a request in which a secret stands. One of `header`, `basic`, `query`, `path`.
+  public var `in`: PlacementPlace
+  /// Of a header field, `Authorization` if absent: none of the connection or of the framing, not `Host` and not
+  /// `Cookie`. Or of a parameter of the query.
+  public var name: String?
+  /// With `{secret}` once. Absent for `header`: `Bearer {secret}`.
+  public var format: String?
+  /// For `basic`. The account's own `username` comes first.
+  public var username: String?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    `in`: PlacementPlace,
+    name: String? = nil,
+    format: String? = nil,
+    username: String? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.in = `in`
+    self.name = name
+    self.format = format
+    self.username = username
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["in", "name", "format", "username"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    `in` = try members.required("in")
+    name = try members.optional("name")
+    format = try members.optional("format")
+    username = try members.optional("username")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("in", `in`)
+    writer.member("name", name)
+    writer.member("format", format)
+    writer.member("username", username)
+  }
+}
+
 /// The result of `secret.put`.
 public struct SecretPutResult: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
@@ -4667,6 +4901,45 @@ public struct SecretRemoveResult: Record, WireRecord {
   package func writeMembers(to writer: inout WireWriter) {
     writer.member("account", account)
     writer.member("name", name)
+  }
+}
+
+/// The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
+public struct SecretRevocation: Record, WireRecord {
+  /// An HTTP method.
+  public var method: String
+  /// At one of the provider's `allowedOrigins`.
+  public var url: String
+  /// JSON or a form. With `{secret}` once in it the secret stands there; else at its usual place.
+  public var body: String?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    method: String,
+    url: String,
+    body: String? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.method = method
+    self.url = url
+    self.body = body
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["method", "url", "body"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    method = try members.required("method")
+    url = try members.required("url")
+    body = try members.optional("body")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("method", method)
+    writer.member("url", url)
+    writer.member("body", body)
   }
 }
 
@@ -5277,10 +5550,9 @@ public struct TenantRule: Record, WireRecord {
 public struct Token: Record, WireRecord {
   public var accessToken: Secret
   /// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs a
-  /// proof of `token.proof`.
+  /// proof of `token.proof`. `secret` for a secret, which stands at `placement`.
   public var tokenType: String
-  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
-  /// far as it is known, in objects of an account, else the machine's.
+  /// Of a secret whose end nobody told: a year ahead.
   public var expiresAt: Date
   public var expiresInSeconds: Int
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
@@ -5296,6 +5568,8 @@ public struct Token: Record, WireRecord {
   public var fingerprint: String
   /// A generation. Increases with each refresh token that is stored for the account.
   public var generation: Int
+  /// Where a secret stands in a request; absent for a token.
+  public var placement: SecretPlacement?
   /// The requested resource, if the provider's answer or the token itself shows that the token is for it.
   public var resource: String?
   /// Members of the answer that have no property here.
@@ -5312,6 +5586,7 @@ public struct Token: Record, WireRecord {
     source: TokenSource,
     fingerprint: String,
     generation: Int,
+    placement: SecretPlacement? = nil,
     resource: String? = nil,
     extra: ExtraMembers = [:]
   ) {
@@ -5325,11 +5600,12 @@ public struct Token: Record, WireRecord {
     self.source = source
     self.fingerprint = fingerprint
     self.generation = generation
+    self.placement = placement
     self.resource = resource
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["accessToken", "tokenType", "expiresAt", "expiresInSeconds", "account", "issuer", "scopes", "source", "fingerprint", "generation", "resource"]
+  private static let memberNames: Set<String> = ["accessToken", "tokenType", "expiresAt", "expiresInSeconds", "account", "issuer", "scopes", "source", "fingerprint", "generation", "placement", "resource"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     accessToken = try members.required("accessToken")
@@ -5342,6 +5618,7 @@ public struct Token: Record, WireRecord {
     source = try members.required("source")
     fingerprint = try members.required("fingerprint")
     generation = try members.required("generation")
+    placement = try members.optional("placement")
     resource = try members.optional("resource")
     extra = members.others(than: Self.memberNames)
   }
@@ -5357,6 +5634,7 @@ public struct Token: Record, WireRecord {
     writer.member("source", source)
     writer.member("fingerprint", fingerprint)
     writer.member("generation", generation)
+    writer.member("placement", placement)
     writer.member("resource", resource)
   }
 }
@@ -5495,5 +5773,55 @@ public struct TokenProofResult: Record, WireRecord {
     writer.member("proof", proof)
     writer.member("thumbprint", thumbprint)
     writer.member("account", account)
+  }
+}
+
+/// The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and 403
+/// refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+public struct Whoami: Record, WireRecord {
+  /// At one of the provider's `allowedOrigins`.
+  public var url: String
+  /// Who the person is: a text or a whole number.
+  public var subject: String
+  public var name: String?
+  public var email: String?
+  /// A list of texts.
+  public var roles: String?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    url: String,
+    subject: String,
+    name: String? = nil,
+    email: String? = nil,
+    roles: String? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.url = url
+    self.subject = subject
+    self.name = name
+    self.email = email
+    self.roles = roles
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["url", "subject", "name", "email", "roles"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    url = try members.required("url")
+    subject = try members.required("subject")
+    name = try members.optional("name")
+    email = try members.optional("email")
+    roles = try members.optional("roles")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("url", url)
+    writer.member("subject", subject)
+    writer.member("name", name)
+    writer.member("email", email)
+    writer.member("roles", roles)
   }
 }

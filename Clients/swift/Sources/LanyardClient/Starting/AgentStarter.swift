@@ -113,7 +113,7 @@ final class AgentProcess {
       case .exited(74): "the agent's store can't be read or written (exit 74); nothing was lost"
       case .exited(75): "another agent holds this state directory and listens at another socket (exit 75)"
       case .exited(76):
-        "the agent can't open its vault (exit 76): the key is wrong, or the store is damaged, an old copy, or gone"
+        "the agent can't open its vault (exit 76): the key is wrong, or the store is damaged, old, foreign, or gone"
       case .exited(let status): "the agent ended at once (exit \(status))"
       }
     }

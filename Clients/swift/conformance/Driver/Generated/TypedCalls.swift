@@ -17,7 +17,7 @@ enum TypedCalls {
       return try await provider(method, params, lanyard.provider)
     case "signIn.begin", "signIn.wait", "signIn.complete", "signIn.cancel", "signIn.import":
       return try await signIn(method, params, lanyard.signIn)
-    case "account.list", "account.get", "account.switch", "account.rename", "account.resolve", "account.signOut", "account.forget":
+    case "account.add", "account.replace", "account.list", "account.get", "account.switch", "account.rename", "account.resolve", "account.signOut", "account.forget":
       return try await account(method, params, lanyard.account)
     case "rule.add", "rule.list", "rule.remove":
       return try await rule(method, params, lanyard.rule)
@@ -31,13 +31,13 @@ enum TypedCalls {
       return try await credential(method, params, lanyard.credential)
     case "exec.begin":
       return try await exec(method, params, lanyard.exec)
-    case "request.authorize", "request.send":
+    case "request.authorize", "request.pass", "request.send":
       return try await request(method, params, lanyard.request)
     case "authorization.check", "authorization.checkMany":
       return try await authorization(method, params, lanyard.authorization)
     case "snapshot.get", "snapshot.refresh":
       return try await snapshot(method, params, lanyard.snapshot)
-    case "policy.get", "policy.set", "policy.validate", "policy.list", "policy.explain", "policy.refresh":
+    case "policy.get", "policy.set", "policy.validate", "policy.list", "policy.draft", "policy.explain", "policy.refresh":
       return try await policy(method, params, lanyard.policy)
     case "stepUp.enroll", "stepUp.verify", "stepUp.status", "stepUp.clear", "stepUp.unenroll":
       return try await stepUp(method, params, lanyard.stepUp)
@@ -132,6 +132,11 @@ enum TypedCalls {
     case "provider.add":
       return try await methods.add(
         name: params.required("name"),
+        kind: params.optional("kind"),
+        placement: params.optional("placement"),
+        whoami: params.optional("whoami"),
+        revoke: params.optional("revoke"),
+        environment: params.optional("environment"),
         issuer: params.optional("issuer"),
         clientId: params.optional("clientId"),
         clientSecret: params.optional("clientSecret"),
@@ -169,6 +174,10 @@ enum TypedCalls {
     case "provider.update":
       return try await methods.update(
         provider: params.required("provider"),
+        placement: params.optional("placement"),
+        whoami: params.optional("whoami"),
+        revoke: params.optional("revoke"),
+        environment: params.optional("environment"),
         issuer: params.optional("issuer"),
         clientId: params.optional("clientId"),
         clientSecret: params.optional("clientSecret"),
@@ -252,6 +261,18 @@ enum TypedCalls {
 
   private static func account(_ method: String, _ params: WireMembers, _ methods: AccountMethods) async throws -> (any Record)? {
     switch method {
+    case "account.add":
+      return try await methods.add(
+        provider: params.required("provider"),
+        secret: params.required("secret"),
+        username: params.optional("username"),
+        alias: params.optional("alias"),
+        expiresAt: params.optional("expiresAt"))
+    case "account.replace":
+      return try await methods.replace(
+        account: params.required("account"),
+        secret: params.required("secret"),
+        expiresAt: params.optional("expiresAt"))
     case "account.list":
       return try await methods.list()
     case "account.get":
@@ -402,6 +423,13 @@ enum TypedCalls {
         resource: params.optional("resource"),
         prompt: params.optional("prompt"),
         timeoutSeconds: params.optional("timeoutSeconds"))
+    case "request.pass":
+      return try await methods.pass(
+        origin: params.required("origin"),
+        grant: params.optional("grant"),
+        passOrigins: params.optional("passOrigins"),
+        sentBytes: params.optional("sentBytes"),
+        receivedBytes: params.optional("receivedBytes"))
     case "request.send":
       return try await methods.send(
         account: params.required("account"),
@@ -463,6 +491,12 @@ enum TypedCalls {
         name: params.optional("name"))
     case "policy.list":
       return try await methods.list()
+    case "policy.draft":
+      return try await methods.draft(
+        provider: params.required("provider"),
+        allow: params.required("allow"),
+        confirm: params.optional("confirm"),
+        perHour: params.optional("perHour"))
     case "policy.explain":
       return try await methods.explain(
         account: params.required("account"),
@@ -637,6 +671,7 @@ enum TypedCalls {
         scopes: params.optional("scopes"),
         resources: params.optional("resources"),
         origins: params.optional("origins"),
+        passOrigins: params.optional("passOrigins"),
         authorizationDetailTypes: params.optional("authorizationDetailTypes"),
         capabilities: params.optional("capabilities"),
         agent: params.optional("agent"),

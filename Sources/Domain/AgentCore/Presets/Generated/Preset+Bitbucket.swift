@@ -5,6 +5,9 @@ internal import AgentModel
 extension ProviderPreset {
   /// Bitbucket Cloud.
   ///
+  /// `failures`: A dead refresh token is answered with invalid_request.
+  /// https://github.com/readthedocs/readthedocs.org/issues/2992, 2026-11-29
+  ///
   /// `issuer`, `hosts`, `discovery`, `endpoints`, `scopes`, `tokenEndpointAuthMethods`, `clientSecret`: The
   /// addresses; the key and secret of an OAuth consumer by HTTP Basic.
   /// https://developer.atlassian.com/cloud/bitbucket/oauth-2, 2026-11-23
@@ -27,5 +30,6 @@ extension ProviderPreset {
     $0.subjectMember = "uuid"
     $0.comparesRedirectPort = true
     $0.needsClientSecret = true
+    $0.failures = .bitbucket
   }
 }

@@ -5,7 +5,9 @@ internal import AgentModel
 extension ProviderPreset {
   /// Salesforce.
   ///
-  /// `failures`: A deactivated person is answered with invalid_grant and the description "inactive user".
+  /// `failures`: A deactivated person is answered with invalid_grant and the description "inactive user". A request
+  /// beside another with the same refresh token is answered with invalid_grant, too (forcedotcom/sfdx-core pull
+  /// request 1342).
   /// https://github.com/restforce/restforce/issues/303, 2026-11-28
   ///
   /// `issuer`, `hosts`, `scopes`: The document names these scopes; a My Domain has an issuer of its own.

@@ -6,6 +6,7 @@ enum AuditMessages {
   static func sentence(_ event: String, outcome: String, _ facts: JSONNode?) -> String {
     if event == "authorization.check" { return decision(outcome, facts) }
     if event == "request.authorize" || event == "request.send" { return request(event, outcome, facts) }
+    if event == "request.pass" { return pass(outcome, facts) }
     if event == "policyBundle.refuse" { return bundleRefused(facts) }
     if event == "policy.shadow" { return shadow(outcome, facts) }
     let text = done(event, facts) ?? known(event, facts)
@@ -39,6 +40,16 @@ enum AuditMessages {
     case "notPermitted": return "refused: \(what), the grant only reads"
     default: return "\(what): \(outcome)"
     }
+  }
+
+  /// What went through a proxy without a token.
+  private static func pass(_ outcome: String, _ facts: JSONNode?) -> String {
+    let origin = fact(facts, "origin") ?? "a server"
+    let program = fact(facts, "grantee").map { "\($0) " } ?? ""
+    let grant = fact(facts, "grant").map { " (grant \($0))" } ?? ""
+    guard outcome == "ok" else { return "refused: \(program)passing to \(origin) without a token\(grant)" }
+    let size = facts?["bytes"]?.integer.map { ", \($0) bytes" } ?? ""
+    return "\(program)passed to \(origin) without a token\(grant)\(size)"
   }
 
   private static func done(_ event: String, _ facts: JSONNode?) -> String? {

@@ -20,6 +20,6 @@ struct CredentialCommand: ParsableCommand {
       CredentialGit.self, CredentialDocker.self, CredentialKubectl.self, CredentialCargo.self, CredentialKeyring.self,
       CredentialAWS.self, CredentialGCP.self, CredentialBazel.self, CredentialTerraform.self, CredentialNetrc.self,
       CredentialHeaders.self,
-      CredentialXOAuth2.self, CredentialSystemd.self,
+      CredentialXOAuth2.self, CredentialPassword.self, CredentialSystemd.self,
     ])
 }

@@ -30,10 +30,11 @@ struct CredentialGit: ParsableCommand {
     let found = try ResourceCredential.find(address, user: request.username, named: common.account, via: &agent)
     guard let found else { return }
     if operation == "erase" { return try reject(request, of: found, via: &agent) }
+    let username = try found.username(for: address, asked: request.username, via: &agent)
     try found.token(via: &agent) { (token) throws(CommandFailure) in
       var answer = JSONWriter()
       func line(_ name: String, _ value: String) { answer.text("\(name)=\(value)\n") }
-      if request.takesBearer {
+      if request.takesBearer, !token.isSecret {
         line("capability[]", "authtype")
         line("authtype", "Bearer")
         answer.text("credential=")
@@ -41,7 +42,7 @@ struct CredentialGit: ParsableCommand {
         answer.text("\n")
         line("ephemeral", "1")
       } else {
-        line("username", request.username ?? PlaceholderUser.name(for: address.url))
+        line("username", username)
         answer.text("password=")
         answer.text(token)
         answer.text("\n")

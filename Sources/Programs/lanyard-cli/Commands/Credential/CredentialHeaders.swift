@@ -27,7 +27,7 @@ struct CredentialHeaders: ParsableCommand {
     try found.token(via: &agent) { (token) throws(CommandFailure) in
       var answer = JSONWriter()
       answer.beginObject()
-      answer.member("Authorization", "Bearer ", token)
+      try answer.field(token)
       answer.endObject()
       answer.text("\n")
       try answer.answer()

@@ -53,8 +53,8 @@ struct CredentialKeyring: ParsableCommand {
       // As keyring itself: nothing on any stream.
       throw OtherAnswer(status: .other)
     }
+    let name = mode == "creds" ? try found.username(for: address, asked: user, via: &agent) : nil
     try found.token(via: &agent) { (token) throws(CommandFailure) in
-      let name = mode == "creds" ? user ?? PlaceholderUser.name(for: address.url) : nil
       var answer = JSONWriter()
       if output == "json" {
         answer.beginObject()

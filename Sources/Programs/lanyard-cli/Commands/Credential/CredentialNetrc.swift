@@ -24,12 +24,16 @@ struct CredentialNetrc: ParsableCommand {
 
   func run() throws {
     let address = try ResourceAddress(typed: url)
-    let login = user ?? address.user ?? PlaceholderUser.name(for: address.url)
-    if login.contains(where: \.isWhitespace) {
-      throw CommandFailure.usage("A user name in .netrc can't contain white space.")
+    func check(_ login: String) throws(CommandFailure) {
+      guard !login.contains(where: \.isWhitespace) else {
+        throw .usage("A user name in .netrc can't contain white space.")
+      }
     }
+    if let login = user ?? address.user { try check(login) }
     var agent = try common.connect()
     let found = try ResourceCredential.require(address, common, via: &agent)
+    let login = try found.username(for: address, asked: user ?? address.user, via: &agent)
+    try check(login)
     try found.token(via: &agent) { (token) throws(CommandFailure) in
       var answer = JSONWriter()
       answer.text("machine \(address.url.host) login \(login) password ")

@@ -153,6 +153,9 @@ extension String {
 /// The user name beside a token where a server wants Basic authentication. Most servers take any. `_usual_user` of the
 /// Python client has the same table.
 enum PlaceholderUser {
+  /// Beside a secret whose account has no user name.
+  static let ofSecret = "x-access-token"
+
   static func name(for url: HTTPURL) -> String {
     let host = url.host
     if host == "bitbucket.org" { return "x-token-auth" }

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import CommandSupport
 import DirectoryFiles
@@ -114,13 +115,28 @@ struct ResourceCredential {
       writer.member("account", account)
       writer.member("minimumLifetimeSeconds", leastSeconds)
     } result: { (result) throws(CommandFailure) in
-      guard result["tokenType"]?.string?.lowercased() ?? "bearer" == "bearer" else {
+      guard ["bearer", "secret"].contains(result["tokenType"]?.string?.lowercased() ?? "bearer") else {
         throw CommandFailure(
           .other, name: "boundToken",
           "The tokens of this account are bound to a key (DPoP), so this tool can't use them. Nothing was sent.")
       }
       return try body(try IssuedCredential(result, in: "accessToken"))
     }
+  }
+
+  /// The user name beside the token where a server wants Basic authentication: that of the account's secret or of its
+  /// provider, or what the server is known to want.
+  ///
+  /// - Parameter asked: the one that the tool knows.
+  func username(
+    for address: ResourceAddress, asked: String?, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> String {
+    if let asked { return asked }
+    // A grant may give the token and not tell of the account, or of its provider.
+    guard let info = try AccountInfo.told(account, via: &agent), info.kind == "secret"
+    else { return PlaceholderUser.name(for: address.url) }
+    if let own = info.username { return own }
+    return (try? ProviderInfo.named(info.provider, via: &agent))?.username ?? PlaceholderUser.ofSecret
   }
 
   /// Gets an ID token and passes it to `body`.
@@ -134,18 +150,27 @@ struct ResourceCredential {
   }
 }
 
-/// A token in an answer of the agent. No String is made of it.
+/// A token or a secret in an answer of the agent. No String is made of it.
 struct IssuedCredential {
   private let answer: JSONNode
-  private let secret: JSONNode
+  private let secret: HeldBytes
+  /// A key or a password, and no token of OAuth.
+  let isSecret: Bool
+  /// Where it stands in a request.
+  let placement: SecretPlacement
 
   /// - Throws: a failure if a character of the token could end a line or a header field.
   init(_ answer: JSONNode, in member: StaticString) throws(CommandFailure) {
-    guard let secret = answer[member], let text = secret.plainText, !text.isEmpty,
-      text.allSatisfy({ 0x21...0x7E ~= $0 })
+    isSecret = answer["tokenType"]?.string == "secret"
+    let least: UInt8 = isSecret ? 0x20 : 0x21
+    let most: UInt8 = isSecret ? 0xFF : 0x7E
+    guard let secret = HeldBytes(answer[member]),
+      secret.withBytes({ $0.allSatisfy { least...most ~= $0 && $0 != 0x7F } }),
+      let placement = answer["placement"].map({ SecretPlacement($0) }) ?? .bearer
     else { throw CommandFailure.notUnderstood }
     self.answer = answer
     self.secret = secret
+    self.placement = placement
   }
 
   /// On this machine's clock, by which the tools count; `expiresAt` of the answer is on the provider's.
@@ -156,7 +181,7 @@ struct IssuedCredential {
 
   var fingerprint: String? { answer["fingerprint"]?.string }
 
-  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { body(secret.plainText!) }
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { secret.withBytes(body) }
 }
 
 extension JSONWriter {
@@ -167,6 +192,26 @@ extension JSONWriter {
   }
 
   mutating func text(_ credential: IssuedCredential) { credential.withBytes { verbatim($0) } }
+
+  /// The credential as a member: its field and the value of it. `isList`: as a list of one value.
+  ///
+  /// - Throws: for one that stands in the URL, where no field can have it.
+  mutating func field(_ credential: IssuedCredential, isList: Bool = false) throws(CommandFailure) {
+    guard let name = credential.placement.fieldName else {
+      throw CommandFailure(
+        .other, name: "notAField",
+        "The key of this account stands in the URL, so no header field has it. Nothing was printed.",
+        hints: ["`lanyard request` and `lanyard exec --proxy` put it there."])
+    }
+    let value = HeldBytes(capacity: 4096)
+    credential.withBytes { bytes in
+      credential.placement.writeField(bytes) { byte in withUnsafeBytes(of: byte) { value.append($0) } }
+    }
+    key(name)
+    if isList { beginArray() }
+    value.withBytes { string(utf8: $0) }
+    if isList { endArray() }
+  }
 
   /// A member whose value is `prefix` and the token.
   mutating func member(_ name: StaticString, _ prefix: String = "", _ credential: IssuedCredential) {

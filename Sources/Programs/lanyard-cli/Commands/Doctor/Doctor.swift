@@ -29,7 +29,12 @@ struct Doctor: ParsableCommand {
 
   func run() throws {
     var findings: [Finding] = []
-    let socket = try? AgentPaths.socket()
+    var socket: String?
+    do throws(CommandFailure) {
+      socket = try AgentPaths.socket()
+    } catch {
+      findings.append(Finding(.problem, "socketDirectory", error.message, remedies: error.hints))
+    }
     var (agentRuns, destinations) = (true, [String]())
     do throws(CommandFailure) {
       var agent = try Agent.connect(mayStart: false)

@@ -19,6 +19,14 @@ struct FileFindings {
       return
     }
     guard exists(directory) else {
+      let above = nearest(above: directory)
+      guard access(above, W_OK | X_OK) == 0 else {
+        let reason = SystemError.message(errno)
+        return add(
+          "stateDirectory", directory,
+          "The state directory does not exist, and the agent can't create it: \(above): \(reason).",
+          "Make \(above) writable, or name another directory by LANYARD_STATE_DIR.")
+      }
       list.append(
         Finding(
           .notice, "stateDirectory", subject: directory, "The state directory does not exist yet.",
@@ -146,6 +154,13 @@ struct FileFindings {
   private static func octal(_ mode: UInt32) -> String {
     let digits = String(mode & 0o7777, radix: 8)
     return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+  }
+
+  /// The nearest directory above that exists.
+  private func nearest(above path: String) -> String {
+    var directory = AgentPaths.directory(of: path)
+    while !exists(directory), directory != "/", directory != "." { directory = AgentPaths.directory(of: directory) }
+    return directory
   }
 
   private func exists(_ path: String) -> Bool {

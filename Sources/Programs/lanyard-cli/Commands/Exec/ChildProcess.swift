@@ -19,19 +19,26 @@ enum ChildProcess {
     }
   }
 
+  /// What a program gets that runs the command for this one, as bwrap does.
+  struct Wrapping {
+    /// It gets these as 3, 4, …; here they are closed.
+    let descriptors: [Int32]
+  }
+
   /// Returns the exit code for this process.
+  ///
+  /// - Parameter wrapping: for a program that runs the command, as the only child of its only child. Signals are for the command,
+  ///   which lets them through itself.
   static func run(
     _ command: [String], _ environment: consuming ChildEnvironment, _ signals: borrowing Signals,
-    whileWaiting file: TokenFile?
+    whileWaiting file: TokenFile?, wrapping: Wrapping? = nil
   ) -> Int32 {
-    var before = signals.before
-    let (child, error) = start(command, environment, mask: &before)
+    var mask = signals.before
+    if wrapping != nil { for signal in passedOn { sigaddset(&mask, signal) } }
+    let (child, error) = start(command, environment, mask: &mask, wrapping?.descriptors ?? [])
     // The tokens are the command's now: they need not stay here for its lifetime.
     _ = consume environment
-    guard error == 0 else {
-      Output.instruction("lanyard: \(Text.shown(command[0])) can't be run: \(SystemError.message(error)).")
-      return error == ENOENT ? notFound : notRunnable
-    }
+    guard error == 0 else { return tellFailure(of: command[0], error) }
     while true {
       var status: Int32 = 0
       let ended = waitpid(child, &status, WNOHANG)
@@ -39,13 +46,46 @@ enum ChildProcess {
         let signal = status & 0x7F
         return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
       }
-      signals.taken.wait(milliseconds: file?.renewWhenDue() ?? -1, passingTo: child)
+      signals.taken.wait(milliseconds: file?.renewWhenDue() ?? -1) { signal in
+        if wrapping == nil {
+          kill(child, signal)
+        } else if let inner = onlyChild(of: child).flatMap(onlyChild) {
+          kill(inner, signal)
+        } else if ending.contains(signal) {
+          // The command has not begun.
+          kill(child, SIGKILL)
+        }
+      }
     }
   }
 
+  /// Says why a command can't be run, and returns the exit code for that.
+  static func tellFailure(of command: String, _ error: Int32) -> Int32 {
+    Output.instruction("lanyard: \(Text.shown(command)) can't be run: \(SystemError.message(error)).")
+    return error == ENOENT ? notFound : notRunnable
+  }
+
+  private static let ending: Set<Int32> = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
+  private static let passedOn = ending.union([SIGUSR1, SIGUSR2])
+
+  private static func onlyChild(of process: pid_t) -> pid_t? {
+    guard let file = fopen("/proc/\(process)/task/\(process)/children", "re") else { return nil }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 64)
+    let count = fread(&bytes, 1, bytes.count, file)
+    return String(decoding: bytes[..<count], as: UTF8.self).split(separator: " ").first.flatMap { pid_t($0) }
+  }
+
   private static func start(
-    _ command: [String], _ environment: borrowing ChildEnvironment, mask: inout sigset_t
+    _ command: [String], _ environment: borrowing ChildEnvironment, mask: inout sigset_t, _ handed: [Int32]
   ) -> (pid_t, Int32) {
+    // Above the numbers that the command gets, so that no copy replaces one that is still to be copied.
+    let copies = handed.map { fcntl($0, F_DUPFD_CLOEXEC, firstCopy) }
+    defer { for descriptor in copies + handed { close(descriptor) } }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (index, copy) in copies.enumerated() { posix_spawn_file_actions_adddup2(&actions, copy, 3 + Int32(index)) }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -59,9 +99,11 @@ enum ChildProcess {
     var child: pid_t = 0
     let error = environment.withPointers { variables in
       CStrings.with(command) { arguments in
-        posix_spawnp(&child, command[0], nil, &attributes, arguments, variables)
+        posix_spawnp(&child, command[0], &actions, &attributes, arguments, variables)
       }
     }
     return (child, error)
   }
+
+  private static let firstCopy: Int32 = 16
 }

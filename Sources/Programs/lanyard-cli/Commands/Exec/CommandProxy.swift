@@ -4,6 +4,8 @@ import JSONRPC
 
 /// The proxy of one command: `lanyard-proxy` as a child, which ends with this process.
 struct CommandProxy: ~Copyable {
+  /// Where it listens: 127.0.0.1 and the port.
+  let address: String
   /// The URL with the secret, for `https_proxy`.
   let url: String
   /// The file with the certificate of the authority; nil if no origin is `https`.
@@ -12,14 +14,11 @@ struct CommandProxy: ~Copyable {
   /// The proxy ends when this is closed, also because this process was killed.
   private let lifeline: Int32
 
-  /// Starts the proxy, and waits until it listens.
+  /// Starts the proxy, and waits until it listens, or until it waits for the socket that comes through `sandbox`.
   ///
   /// - Throws: after the proxy has told on stderr why it did not start.
-  init(_ words: [String]) throws(CommandFailure) {
-    guard let program = AgentPaths.companion("lanyard-proxy") else {
-      throw CommandFailure(
-        .other, name: "system", "The program lanyard-proxy is missing beside this program. Install it again.")
-    }
+  init(_ words: [String], sandbox: Int32? = nil) throws(CommandFailure) {
+    let program = try Self.program()
     var (life, answer): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
     guard pipe(&life) == 0, pipe(&answer) == 0 else {
       throw Self.failure("no pipe could be made: \(SystemError.message(errno))")
@@ -30,7 +29,11 @@ struct CommandProxy: ~Copyable {
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, answer[1], STDOUT_FILENO)
+    // Above the numbers that the proxy gets.
+    let copy = sandbox.map { fcntl($0, F_DUPFD_CLOEXEC, Self.firstCopy) }
+    defer { if let copy { close(copy) } }
     posix_spawn_file_actions_adddup2(&actions, life[0], Self.lifelineOfProxy)
+    if let copy { posix_spawn_file_actions_adddup2(&actions, copy, Self.sandboxOfProxy) }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -38,7 +41,8 @@ struct CommandProxy: ~Copyable {
     posix_spawnattr_setpgroup(&attributes, 0)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
     var process = pid_t()
-    let all = [program, "--parent", String(Self.lifelineOfProxy)] + words
+    let given = sandbox == nil ? [] : ["--sandbox", String(Self.sandboxOfProxy)]
+    let all = [program, "--parent", String(Self.lifelineOfProxy)] + given + words
     let error = CStrings.with(all) { arguments in
       posix_spawn(&process, program, &actions, &attributes, arguments, environ)
     }
@@ -50,7 +54,7 @@ struct CommandProxy: ~Copyable {
       throw Self.failure("\(program) can't be run: \(SystemError.message(error))")
     }
     do throws(CommandFailure) {
-      (url, certificate) = try Self.read(answer[0])
+      (address, url, certificate) = try Self.read(answer[0])
     } catch {
       close(life[1])
       throw Self.ended(process)
@@ -60,16 +64,24 @@ struct CommandProxy: ~Copyable {
   }
 
   private static let lifelineOfProxy: Int32 = 3
+  private static let sandboxOfProxy: Int32 = 4
+  private static let firstCopy: Int32 = 16
 
-  private static func read(_ descriptor: Int32) throws(CommandFailure) -> (String, String?) {
+  static func program() throws(CommandFailure) -> String {
+    if let program = AgentPaths.companion("lanyard-proxy") { return program }
+    throw CommandFailure(
+      .other, name: "system", "The program lanyard-proxy is missing beside this program. Install it again.")
+  }
+
+  private static func read(_ descriptor: Int32) throws(CommandFailure) -> (String, String, String?) {
     var lines = LineReader()
-    var found: (String, String?)?
+    var found: (String, String, String?)?
     while true {
       let isLine: Void? = lines.next { line in
         var tape = JSONTape()
         guard (try? JSONScanner.scan(line, onto: &tape)) != nil else { return }
         found = tape.withRoot(of: line) { node in
-          node["url"]?.string.map { ($0, node["certificate"]?.string) }
+          node["url"]?.string.map { (node["address"]?.string ?? "", $0, node["certificate"]?.string) }
         }
       }
       if let found { return found }
@@ -104,23 +116,25 @@ struct CommandProxy: ~Copyable {
 extension ChildEnvironment {
   /// What has a program send everything through the proxy, and trust the authority of its run (docs/proxy.md, In the
   /// environment).
-  mutating func set(_ proxy: borrowing CommandProxy) {
-    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-      set(name, to: proxy.url)
-    }
+  ///
+  /// - Parameter place: where the command sees the file of the authority, if that is another path than here.
+  mutating func set(_ proxy: borrowing CommandProxy, certificateAt place: String? = nil) {
+    for name in Self.proxyNames { set(name, to: proxy.url) }
     // Node.js from 24 on reads the variables above only with this.
-    set("NODE_USE_ENV_PROXY", to: "1")
-    if let certificate = proxy.certificate {
-      for name in [
-        "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT",
-      ] {
-        set(name, to: certificate)
-      }
+    set(Self.nodeSwitch, to: "1")
+    if let certificate = proxy.certificate.map({ place ?? $0 }) {
+      for name in Self.certificateNames { set(name, to: certificate) }
     }
     // A directory beside the file would be trusted as well. Hosts that need no proxy would be reached without a token.
     for name in ["no_proxy", "NO_PROXY", "SSL_CERT_DIR"] { leaveOut(name) }
     leaveOutAll { name in name.hasPrefix("LANYARD_") && !Self.kept.contains(name) }
   }
+
+  static let proxyNames = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
+  static let nodeSwitch = "NODE_USE_ENV_PROXY"
+  static let certificateNames = [
+    "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT",
+  ]
 
   /// Of the variables of this project: neither tokens nor grants.
   private static let kept: Set<String> = ["LANYARD_ACCOUNT", "LANYARD_NO_START", "LANYARD_SOCKET", "LANYARD_STATE_DIR"]

@@ -9,7 +9,8 @@ struct Exec: ParsableCommand {
     abstract: "Run a command with a token in its environment, or in a file that is kept fresh.",
     discussion: """
       The command gets LANYARD_TOKEN, or what --env and --file ask for, and LANYARD_ACCOUNT with the account's id, so \
-      that programs that it calls use the same account. An environment can't be renewed: for a command that runs \
+      that programs that it calls use the same account. Of an account with a key it gets the variables that \
+      the provider names, as OPENAI_API_KEY, in place of LANYARD_TOKEN; those of --env come beside them. An environment can't be renewed: for a command that runs \
       longer than a token lives, use --file. The file has mode 0600, is replaced before its token expires, and is \
       removed at the end.
 
@@ -21,6 +22,7 @@ struct Exec: ParsableCommand {
 
       EXAMPLES:
         lanyard exec work -- ./deploy.sh
+        lanyard exec openai -- python chat.py         # the key is in OPENAI_API_KEY
         lanyard exec work --env GH_TOKEN --env ID_TOKEN=id -- ./release.sh
         lanyard exec work --file token -- ./sync.sh   # see LANYARD_TOKEN_FILE
         lanyard exec --proxy --grant ci -- ./agent    # no token: see `lanyard proxy`
@@ -59,18 +61,21 @@ struct Exec: ParsableCommand {
       throw ValidationError("With --proxy the command gets no token. Leave out --env and --file.")
     }
     if !usesProxy, proxy.grant != nil { throw ValidationError("--grant belongs to --proxy.") }
+    if !usesProxy, !proxy.passes.isEmpty { throw ValidationError("--pass belongs to --proxy.") }
     for text in env where TokenVariable(text) == nil {
       throw ValidationError("\(text) is not a variable: write NAME, NAME=token or NAME=id.")
     }
   }
 
   /// Has the audit log tell of the command, before it is given anything.
-  private func note(_ account: String, via agent: inout AgentConnection) throws(CommandFailure) {
+  static func note(
+    _ command: [String], _ account: String, via agent: inout AgentConnection
+  ) throws(CommandFailure) {
     let program = String(command[0].split(separator: "/").last ?? "")
     do throws(CommandFailure) {
       try agent.perform("exec.begin") { writer in
         writer.member("account", account)
-        writer.member("program", Self.shown(program))
+        writer.member("program", shown(program))
       }
     } catch {
       switch error.name {
@@ -100,7 +105,7 @@ struct Exec: ParsableCommand {
       let selection = try AccountSelection.choose(argument: account, option: common.account)
       var agent = try common.connect()
       let id = try AccountInfo.named(selection.located(via: &agent), via: &agent).id
-      try note(id, via: &agent)
+      try Self.note(command, id, via: &agent)
       environment.set("LANYARD_ACCOUNT", to: id)
       words += ["--account", id]
     }
@@ -114,17 +119,18 @@ struct Exec: ParsableCommand {
 
   func run() throws {
     guard !usesProxy else { return try runBehindProxy() }
-    var variables = env.compactMap { TokenVariable($0) }
-    if variables.isEmpty, file == nil { variables = [TokenVariable(name: "LANYARD_TOKEN", kind: .access)] }
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
-    let account = try AccountInfo.named(selection.located(via: &agent), via: &agent).id
-    try note(account, via: &agent)
+    let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    let account = known.id
+    let variables = try variables(of: known, via: &agent)
     var environment = ChildEnvironment()
     environment.set("LANYARD_ACCOUNT", to: account)
     for variable in variables { try environment.set(variable, of: account, via: &agent) }
     // Ctrl-C ends the wait for a token, and nothing after the first write: the file has to be removed.
     if file != nil { try ResourceCredential(account: account).token(via: &agent) { _ in } }
+    // Only now: an account without a token gives the command none.
+    try Self.note(command, account, via: &agent)
     let signals = try ChildProcess.Signals()
     let tokenFile = try file.map { (path) throws(CommandFailure) in
       try TokenFile(path: TokenFile.path(for: path), account: account, mayStart: !common.noStart)
@@ -133,6 +139,24 @@ struct Exec: ParsableCommand {
     let status = ChildProcess.run(command, consume environment, signals, whileWaiting: tokenFile)
     tokenFile?.remove()
     Glibc.exit(status)
+  }
+}
+
+extension Exec {
+  /// What the options ask for. Without --file also the variables in which programs look for the account's key; without any
+  /// of these `LANYARD_TOKEN`.
+  private func variables(
+    of account: AccountInfo, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> [TokenVariable] {
+    let asked = env.compactMap { TokenVariable($0) }
+    guard file == nil else { return asked }
+    var usual: [String] = []
+    if account.kind == "secret" {
+      // A grant may give the key and not tell of the provider.
+      usual = (try? ProviderInfo.named(account.provider, via: &agent))?.environment ?? []
+    }
+    let variables = asked + usual.map { TokenVariable(name: $0, kind: .access) }
+    return variables.isEmpty ? [TokenVariable(name: "LANYARD_TOKEN", kind: .access)] : variables
   }
 }
 

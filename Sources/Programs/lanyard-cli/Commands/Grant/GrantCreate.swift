@@ -65,6 +65,13 @@ struct GrantCreate: ParsableCommand {
   var origins: [String] = []
 
   @Option(
+    name: .customLong("pass"),
+    help: ArgumentHelp(
+      "An origin to which its proxy lets it pass without a token, or * for every public one that no account serves; may be repeated. Default: none.",
+      valueName: "origin"))
+  var passOrigins: [String] = []
+
+  @Option(
     name: .customLong("capability"),
     help: ArgumentHelp(
       "A capability whose operations it may claim even if other programs queued them; may be repeated. Default: all; with --agent none.",
@@ -125,6 +132,7 @@ struct GrantCreate: ParsableCommand {
         writer.member("resources", ifAny: resources)
         writer.member("authorizationDetailTypes", ifAny: detailTypes)
         writer.member("origins", ifAny: origins)
+        writer.member("passOrigins", ifAny: passOrigins)
         writer.member("capabilities", ifAny: capabilities)
         if isForAgent { writer.member("agent", true) }
         if let lifetime {

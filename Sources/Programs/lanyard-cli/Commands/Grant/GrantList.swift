@@ -19,15 +19,18 @@ struct GrantList: ParsableCommand {
       if grants.isEmpty { return Output.note("No program has a grant.") }
       // Most grants are for every origin of the provider; then the column would say nothing.
       let showsOrigins = grants.contains { $0["origins"] != nil }
+      let showsPasses = grants.contains { $0["passOrigins"] != nil }
       var table = Table(
-        ["GRANT", "PROGRAM", "MAY"] + (showsOrigins ? ["AT"] : []) + ["FOR", "ENDS"],
-        whole: ["GRANT", "PROGRAM", "ENDS"], folded: ["MAY", "AT", "FOR"])
+        ["GRANT", "PROGRAM", "MAY"] + (showsOrigins ? ["AT"] : []) + (showsPasses ? ["PASSES TO"] : [])
+          + ["FOR", "ENDS"],
+        whole: ["GRANT", "PROGRAM", "ENDS"], folded: ["MAY", "AT", "PASSES TO", "FOR"])
       for grant in grants {
         let end = grant["expiresAt"]?.string.flatMap { Moment($0) }
         let origins = grant["origins"].map { Self.joined($0, Self.host) } ?? "any"
         table.add(
           [.init(grant["grant"]?.string ?? "-"), .init(Self.program(grant)), .init(Self.permission(grant))]
             + (showsOrigins ? [.init(origins)] : [])
+            + (showsPasses ? [.init(grant["passOrigins"].map { Self.joined($0, Self.host) } ?? "-")] : [])
             + [.init(Self.joined(grant["accounts"]) { names[$0] ?? $0 }), .init(end?.relative ?? "never")])
       }
       table.print(tables)

@@ -1,3 +1,4 @@
+import AgentCore
 import CommandSupport
 
 /// `hosts.yml` of GitHub's command line. Its tokens don't expire and have no refresh token, so that there is nothing to
@@ -45,7 +46,7 @@ struct GHSource: ImportSource {
 
   private static func command(adding host: String) -> String {
     guard host != "github.com" else { return Presets.command(adding: "github") }
-    let issuer = KnownServer.named("github-enterprise")?.issuer(atHostOf: "https://\(host)") ?? "https://\(host)"
+    let issuer = ProviderPreset.named("github-enterprise")?.issuer(atHostOf: "https://\(host)") ?? "https://\(host)"
     return "lanyard provider add --preset github-enterprise --issuer \(issuer) --client-id ID"
   }
 
@@ -75,14 +76,19 @@ struct GHHosts {
     var hosts: [(name: String, user: String?, hasToken: Bool, users: [(name: String, hasToken: Bool)])] = []
     // The columns of the mappings that enclose the line, and their keys.
     var outer: [(column: Int, key: String)] = []
+    var paths: Set<[String]> = []
     let isRead = contents.withBytes { bytes in
       let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
       for line in text.split(separator: UInt8(ascii: "\n")) {
         guard let pair = YAMLPair(line) else { return false }
         guard let key = pair.key else { continue }
         while let last = outer.last, last.column >= pair.column { outer.removeLast() }
+        // Of a key that stands twice it is not known which counts (YAML 1.2.2 §3.2.1.3); `<<` takes over other mappings.
+        guard key != "<<", paths.insert(outer.map(\.key) + [key]).inserted else { return false }
         switch (outer.count, key) {
-        case (0, _): hosts.append((key, nil, false, []))
+        case (0, _):
+          guard !pair.hasValue else { return false }
+          hosts.append((key, nil, false, []))
         case (1, "user"):
           switch pair.scalar() {
           case .text(let user)?: hosts[hosts.count - 1].user = user

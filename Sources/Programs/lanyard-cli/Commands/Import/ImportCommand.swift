@@ -23,6 +23,7 @@ struct ImportCommand: ParsableCommand {
         lanyard import msal --json                # lists, for programs
         lanyard import gcm --yes --remove         # and empties GCM's store
         lanyard import netrc                      # who answers for which host
+        lanyard import dotenv .env                # keys of known services
       """)
 
   /// The programs whose stores are read.
@@ -30,7 +31,7 @@ struct ImportCommand: ParsableCommand {
     case oidcAgent = "oidc-agent"
     case pizauth
     case muttOAuth2 = "mutt_oauth2"
-    case gcm, gh, msal, netrc
+    case gcm, gh, msal, netrc, dotenv
 
     func open(_ request: ImportRequest) throws(CommandFailure) -> any ImportSource {
       switch self {
@@ -41,6 +42,7 @@ struct ImportCommand: ParsableCommand {
       case .gh: GHSource(request)
       case .msal: MSALSource(request)
       case .netrc: NetrcSource(request)
+      case .dotenv: DotenvSource(request)
       }
     }
   }
@@ -193,7 +195,7 @@ struct ImportCommand: ParsableCommand {
     let place = entry.issuer ?? entry.server ?? "-"
     let question: String
     switch entry.verdict {
-    case .token:
+    case .token, .key:
       question = "Take over \(entry.name) (\(place))\(remove ? ", and remove it from \(store.program)" : "")?"
     case .provider: question = "Add the provider of \(entry.name) (\(place))?"
     case .none: question = "Remove \(entry.name) from \(store.program)?"

@@ -45,6 +45,9 @@ struct ImportRun {
           Text.shown("`lanyard provider show \(outcome.provider)` shows the redirect URI that its client needs."))
       }
     }
+    if result.outcome?.account != nil, result.removal == nil, let left = store.leftover(of: entry) {
+      Output.done(Text.shown(left))
+    }
     if let removal = result.removal {
       Output.done(Text.shown("Removed \(entry.name) from \(store.program): \(removal)."))
     }
@@ -62,9 +65,7 @@ struct ImportRun {
   func finish() throws(CommandFailure) {
     let accounts = results.compactMap { $0.outcome?.account?.label }
     if let account = accounts.first, !common.json {
-      Output.note(
-        "The agent refreshes \(accounts.count == 1 ? "it" : "them") now, so the next refresh of \(store.program) may be "
-          + "refused. Let the program ask Lanyard:")
+      Output.note(Text.shown(store.warning(afterTaking: accounts.count)))
       for step in store.switchOver(to: accounts.count == 1 ? ErrorMessages.shellWord(account) : "ACCOUNT") {
         Output.note(Text.shown("  \(step)"))
       }
@@ -98,10 +99,12 @@ extension CommandFailure {
   /// No agent answers, or its vault is locked.
   fileprivate var isAgent: Bool { status == .noAgent || status == .locked }
 
-  /// The provider refused the refresh token.
+  /// The provider refused the refresh token or the key.
   fileprivate var isRefusedToken: Bool {
     guard let wire else { return false }
-    return JSONInput.read(wire) { $0["data"]?["reason"]?.isText("refused") } == true
+    return JSONInput.read(wire) { node in
+      node["data"]?["reason"].map { $0.isText("refused") || $0.isText("secretRefused") }
+    } == true
   }
 }
 

@@ -1,3 +1,4 @@
+import AgentCore
 import CommandSupport
 import JSONRPC
 
@@ -16,6 +17,21 @@ protocol ImportSource {
 
   /// How the other program gets its tokens from the account instead: one step each.
   func switchOver(to account: String) -> [String]
+
+  /// What a person should know after so many were taken over, before these steps.
+  func warning(afterTaking count: Int) -> String
+
+  /// What of an entry that was taken over can go by hand; nil if nothing is left for that.
+  func leftover(of entry: ImportEntry) -> String?
+}
+
+extension ImportSource {
+  func warning(afterTaking count: Int) -> String {
+    "The agent refreshes \(count == 1 ? "it" : "them") now, so the next refresh of \(program) may be refused. "
+      + "Let the program ask Lanyard:"
+  }
+
+  func leftover(of entry: ImportEntry) -> String? { nil }
 }
 
 /// What the command line says about the store.
@@ -42,6 +58,8 @@ struct ImportEntry {
   /// For servers without discovery.
   var endpoints: Endpoints?
   var refreshToken: HeldBytes?
+  /// A key of a service, in place of a refresh token.
+  var key: ServiceKey?
   /// Why there is no refresh token.
   var lack = "it has no refresh token"
   /// Adding its provider is a step forward, also without a token.
@@ -64,8 +82,18 @@ struct ImportEntry {
     let token: String
   }
 
+  /// A key in variables of an environment.
+  struct ServiceKey {
+    let service: CatalogueEntry
+    let secret: HeldBytes
+    let variables: [String]
+    /// Where they stand, from 1.
+    let lines: [Int]
+  }
+
   enum Verdict {
     case token
+    case key(ServiceKey)
     /// The provider can be added; the person signs in then.
     case provider(String)
     case none(String)
@@ -73,6 +101,7 @@ struct ImportEntry {
 
   /// Whether it can be taken over.
   var verdict: Verdict {
+    if let key { return .key(key) }
     guard refreshToken != nil else {
       return offersProvider && issuer != nil && clientID != nil ? .provider(lack) : .none(lack)
     }
@@ -85,15 +114,20 @@ struct ImportEntry {
 
   /// The server says whose the token is: in an ID token, or in a way of its own.
   private var namesPerson: Bool {
-    scopes.contains("openid") || KnownServer.all.contains { $0.issuer == issuer && !$0.hasDiscovery }
+    scopes.contains("openid") || ProviderPreset.all.contains { $0.issuer == issuer && !$0.hasDiscovery }
   }
 
-  var isImportable: Bool { if case .token = verdict { true } else { false } }
+  var isImportable: Bool {
+    switch verdict {
+    case .token, .key: true
+    case .provider, .none: false
+    }
+  }
 
   /// For the table.
   var verdictWord: String {
     switch verdict {
-    case .token: "yes"
+    case .token, .key: "yes"
     case .provider: "provider alone"
     case .none: answeredBy == nil ? "no" : "not needed"
     }
@@ -102,7 +136,7 @@ struct ImportEntry {
   /// Why it can't be taken over; nil if it can.
   var reason: String? {
     switch verdict {
-    case .token: nil
+    case .token, .key: nil
     case .provider(let reason): reason
     case .none(let reason): answeredBy.map { "\($0) answers" } ?? reason
     }
@@ -118,6 +152,14 @@ struct ImportEntry {
     writer.member("scopes", scopes)
     switch verdict {
     case .token: writer.member("importable", "token")
+    case .key(let key):
+      writer.member("importable", "key")
+      writer.member("service", key.service.name)
+      writer.member("variables", key.variables)
+      writer.key("lines")
+      writer.beginArray()
+      for line in key.lines { writer.integer(line) }
+      writer.endArray()
     case .provider(let reason):
       writer.member("importable", "provider")
       writer.member("reason", reason)

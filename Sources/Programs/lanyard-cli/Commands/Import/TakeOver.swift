@@ -1,3 +1,4 @@
+import AgentCore
 import CommandSupport
 import JSONRPC
 
@@ -15,6 +16,7 @@ struct TakeOver {
 
   /// - Throws: after a failure nothing of the entry is left in the agent.
   func run(via agent: inout AgentConnection) throws(CommandFailure) -> Outcome {
+    if let key = entry.key { return try take(key, via: &agent) }
     let (provider, isAdded) = try findProvider(via: &agent)
     guard entry.isImportable, let token = entry.refreshToken else {
       return Outcome(provider: provider, isProviderAdded: isAdded)
@@ -34,6 +36,31 @@ struct TakeOver {
       return Outcome(provider: provider, isProviderAdded: isAdded, account: account)
     } catch {
       if isAdded { try? agent.perform("provider.remove") { $0.member("provider", provider) } }
+      throw error
+    }
+  }
+
+  /// The provider is asked whose key it is, where it can be: a refused one is not kept.
+  private func take(
+    _ key: ImportEntry.ServiceKey, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> Outcome {
+    let known = try ProviderInfo.all(via: &agent)
+    let before = try AccountInfo.all(via: &agent)
+    let name = Self.free(key.service.name, among: known.map(\.name))
+    let provider = try KeyProvider(key.provider(among: known), orOf: key.service, as: name, via: &agent)
+    do throws(CommandFailure) {
+      let id = try agent.call("account.add") { writer in
+        writer.member("provider", provider.info.name)
+        writer.member("secret", secret: key.secret)
+      } result: { (result) throws(CommandFailure) in
+        guard let account = result["account"]?.string else { throw CommandFailure.notUnderstood }
+        return account
+      }
+      var account = try AccountInfo.named(id, via: &agent)
+      if account.alias == nil { account = ProposedAlias.give(to: account, among: before, via: &agent) }
+      return Outcome(provider: provider.info.name, isProviderAdded: provider.isAdded, account: account)
+    } catch {
+      provider.takeBack(via: &agent)
       throw error
     }
   }

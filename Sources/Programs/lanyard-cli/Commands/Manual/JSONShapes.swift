@@ -16,7 +16,7 @@ enum JSONShapes {
     "grant list": "the result of `grant.list`",
     "grant revoke": "the result of `grant.revoke`",
     "import":
-      "{source, entries: [{name, …}], results?: [{name, provider, providerAdded, account, alias, removed, failure?}]}",
+      "{source, entries: [{name, importable, …}], results?: [{name, provider, providerAdded, account, alias, removed, failure?}]}",
     "key add": "the result of `agent.addKeySlot`",
     "key list": "the result of `agent.listKeySlots`",
     "key remove": "the result of `agent.removeKeySlot`",
@@ -32,6 +32,7 @@ enum JSONShapes {
     "operations retry": "the result of `operation.retry`",
     "operations show": "the result of `operation.get`",
     "policy check": "the result of `policy.validate`",
+    "policy draft": "the result of `policy.draft`",
     "policy explain": "the result of `policy.explain`",
     "policy list": "the result of `policy.list`",
     "policy refresh": "the result of `policy.refresh`",
@@ -48,6 +49,7 @@ enum JSONShapes {
     "provider update": "the result of `provider.update`",
     "proxy": "{address or socket, url?, certificate?, grant?, accounts: [id], origins: [origin]}",
     "rename": "the result of `account.rename`",
+    "rotate": "the result of `account.replace`",
     "request": "the result of `request.send`",
     "resolve": "the result of `account.resolve`",
     "restore": "the result of `agent.restore`",
@@ -58,6 +60,8 @@ enum JSONShapes {
     "rule add": "the result of `rule.add`",
     "rule list": "the result of `rule.list`",
     "rule remove": "{removed: [rule]}",
+    "sandbox":
+      "with --show {directory, home, read: [path], write: [path], keep: [{directory, stored}], network, origins: [origin], passOrigins: [origin], env: [name]}",
     "setup":
       "{tools: [{tool, name?, project?, url?, account?, works, problem?}]}; for a tool {written: [{place, lines}]}, or {removed: …}",
     "status": "{agent, selection: {account?, selector, because, path?, trusted?}, account?, session?, problem?}",

@@ -10,6 +10,7 @@ struct PolicyCommand: ParsableCommand {
       providers. A capability that the policy does not allow is denied.
       """,
     subcommands: [
-      PolicyShow.self, PolicyList.self, PolicySet.self, PolicyCheck.self, PolicyExplain.self, PolicyRefresh.self,
+      PolicyShow.self, PolicyList.self, PolicySet.self, PolicyCheck.self, PolicyDraft.self,
+      PolicyExplain.self, PolicyRefresh.self,
     ])
 }

@@ -1,3 +1,4 @@
+import AgentCore
 import CommandSupport
 import JSONRPC
 
@@ -6,7 +7,7 @@ struct FoundServer {
   let issuer: String
   /// The issuer is at another host than the URL that was given.
   let isElsewhere: Bool
-  let known: KnownServer?
+  let known: ProviderPreset?
   let offersRegistration: Bool
   /// False if the server announces its client authentication methods, and `none` is not among them.
   let announcesPublicClients: Bool
@@ -16,7 +17,7 @@ struct FoundServer {
   init(_ node: JSONNode) {
     issuer = node["issuer"]?.string ?? ""
     isElsewhere = node["isElsewhere"]?.bool ?? false
-    known = node["preset"]?.string.flatMap(KnownServer.named)
+    known = node["preset"]?.string.flatMap(ProviderPreset.named)
     let endpoints = node["endpoints"]
     let methods = node["tokenEndpointAuthMethods"].map { $0.elements.compactMap(\.string) } ?? []
     announcesPublicClients = methods.isEmpty || methods.contains("none")
@@ -33,7 +34,7 @@ struct FoundServer {
   }
 
   /// A server that publishes no documents, known by its preset.
-  init(_ known: KnownServer, issuer: String) {
+  init(_ known: ProviderPreset, issuer: String) {
     self.issuer = issuer
     self.known = known
     (isElsewhere, offersRegistration, announcesPublicClients) = (false, false, true)

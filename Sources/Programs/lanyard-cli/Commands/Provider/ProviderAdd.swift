@@ -1,3 +1,5 @@
+import AgentCore
+import AgentModel
 import ArgumentParser
 import CommandSupport
 import JSONRPC
@@ -22,6 +24,9 @@ struct ProviderAdd: ParsableCommand {
         pass show idp/client | lanyard provider add idp --client-secret-file - \\
           --issuer https://idp.example --client-id my-app
         lanyard provider add idp --from idp.json
+        lanyard provider add --preset openai
+        lanyard provider add --preset gitea-token https://git.corp.example
+        lanyard provider add keys --kind secret --allowed-origin https://api.example
       """)
 
   @Argument(
@@ -32,6 +37,12 @@ struct ProviderAdd: ParsableCommand {
 
   @Argument(help: ArgumentHelp("Any URL of the server: lanyard finds its issuer.", valueName: "url"))
   var second: String?
+
+  /// What its accounts hold.
+  enum Kind: String, CaseIterable, ExpressibleByArgument { case openid, secret }
+
+  @Option(help: "secret: its accounts hold keys or passwords that a person was given; --from has the rest.")
+  var kind: Kind?
 
   @OptionGroup var settings: ProviderSettings
 
@@ -51,7 +62,7 @@ struct ProviderAdd: ParsableCommand {
   func validate() throws {
     if url != nil, settings.issuer != nil { throw ValidationError("Give a URL or --issuer, not both.") }
     if name == nil, url == nil, settings.preset == nil { throw ValidationError("The provider's name is missing.") }
-    if settings.from == nil, settings.preset == nil, settings.issuer == nil, url == nil {
+    if settings.from == nil, settings.preset == nil, settings.issuer == nil, url == nil, kind != .secret {
       throw ValidationError("The provider's URL or --issuer is missing.")
     }
   }
@@ -61,8 +72,14 @@ struct ProviderAdd: ParsableCommand {
     var inputs = try settings.readInputs()
     var agent = try common.connect()
     let canAsk = Terminal.canAsk && !common.json
-    let server = try url.map { url throws(CommandFailure) in try find(url, via: &agent) }
-    let known = settings.preset.flatMap(KnownServer.named) ?? server?.known
+    let asked = settings.preset.flatMap(ProviderPreset.named)
+    // A service of keys has no documents: the URL names the customer's host.
+    let isOfKeys = kind == .secret || asked?.kind == .secret
+    if isOfKeys, settings.allowedOrigin.isEmpty, let origin = url.flatMap({ HTTPURL($0)?.origin }) {
+      settings.allowedOrigin = [origin]
+    }
+    let server = try isOfKeys ? nil : url.map { url throws(CommandFailure) in try find(url, via: &agent) }
+    let known = asked ?? server?.known
     let questions = ProviderQuestions(server: server, known: known, canAsk: canAsk, isStrict: server != nil)
     if let server {
       if Terminal.showsNotes, !common.json { server.tell() }
@@ -80,7 +97,7 @@ struct ProviderAdd: ParsableCommand {
   }
 
   private func find(_ url: String, via agent: inout AgentConnection) throws(CommandFailure) -> FoundServer {
-    if let known = settings.preset.flatMap(KnownServer.named), !known.hasDiscovery,
+    if let known = settings.preset.flatMap(ProviderPreset.named), !known.hasDiscovery,
       let issuer = known.issuer ?? known.issuer(atHostOf: url)
     {
       return FoundServer(known, issuer: issuer)
@@ -111,11 +128,12 @@ struct ProviderAdd: ParsableCommand {
   }
 
   private func add(
-    _ name: String, _ settings: ProviderSettings, _ inputs: borrowing ProviderSettings.Inputs, known: KnownServer?,
+    _ name: String, _ settings: ProviderSettings, _ inputs: borrowing ProviderSettings.Inputs, known: ProviderPreset?,
     via agent: inout AgentConnection
   ) throws(CommandFailure) {
     try agent.call("provider.add") { writer in
       writer.member("name", name)
+      if !inputs.further.has("kind") { writer.member("kind", kind?.rawValue) }
       settings.write(inputs, to: &writer)
     } result: { result in
       if common.json { return Output.answer(json: result.raw) }

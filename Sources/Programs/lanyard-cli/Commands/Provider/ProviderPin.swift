@@ -7,9 +7,9 @@ struct ProviderPin: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pin", abstract: "Show, set or remove the pinned keys of a server.",
     discussion: """
-      A pin is the digest of a server's public key, sha256/BASE64. With pins a server is trusted only if its certificate
-      is valid and its own key is one of them; keys of certificate authorities are not compared. So give the digest of
-      the key in use, and as a backup that of the key which the server will use next: its administrator knows it.
+      A pin is the digest of a server's public key, sha256/BASE64. With pins a server is trusted only if its certificate \
+      is valid and its own key is one of them; keys of certificate authorities are not compared. So give the digest of \
+      the key in use, and as a backup that of the key which the server will use next: its administrator knows it. \
       Without a pin the present ones are shown, and the digest of the key in use, which the agent reads at the server.
 
       EXAMPLES:

@@ -1,3 +1,4 @@
+import AgentCore
 import CommandSupport
 import JSONRPC
 
@@ -5,7 +6,7 @@ import JSONRPC
 /// options.
 struct ProviderQuestions {
   let server: FoundServer?
-  let known: KnownServer?
+  let known: ProviderPreset?
   /// Questions are possible: a terminal, and no program that reads JSON.
   let canAsk: Bool
   /// Without a terminal a missing option is an error. Else only what the agent requires is.

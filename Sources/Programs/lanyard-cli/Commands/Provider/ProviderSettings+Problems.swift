@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import CommandSupport
 
@@ -9,7 +10,13 @@ extension ProviderSettings {
     if problem.path == "/issuer", issuer == nil, let preset {
       told.message = "Each customer of \(preset) has its own issuer. Add --issuer URL."
       told.hints = ["Expected: \(problem.expectation)."]
-    } else if problem.path == "/preset", let preset {
+    } else if problem.path == "/allowedOrigins", allowedOrigin.isEmpty, let preset {
+      told.message = "Each customer of \(preset) has its own host. Add --allowed-origin URL."
+      told.hints = ["Expected: \(problem.expectation)."]
+    } else if problem.path == "/allowedOrigins", allowedOrigin.isEmpty {
+      told.message = "The option --allowed-origin is missing. Nothing was changed."
+      told.hints = ["Expected: \(problem.expectation)."]
+    } else if problem.path == "/preset", let preset, ProviderPreset.named(preset) == nil {
       told.message = "There is no preset \(preset). Nothing was changed."
       told.hints = ["Expected: \(problem.expectation)."]
       if let meant = NearMiss.of(preset, among: Presets.all) { told.hints.insert("Did you mean \(meant)?", at: 0) }
@@ -18,6 +25,9 @@ extension ProviderSettings {
       told.hints = [
         "Expected: \(problem.expectation).", "`lanyard provider list` shows the names in use.",
       ]
+    } else if problem.path == "/clientId", clientID == nil {
+      told.message = "The option --client-id is missing. Nothing was changed."
+      told.hints = ["Expected: \(problem.expectation)."]
     } else if let option = Self.options.first(where: { problem.path.hasPrefix($0.path) })?.option {
       told.message = "The agent did not accept \(option). Nothing was changed."
       told.hints = ["Expected: \(problem.expectation)."]
@@ -31,7 +41,7 @@ extension ProviderSettings {
     ("/authorizationParameters", "--authorization-parameter"),
     ("/clientId", "--client-id"),
     ("/clientKey", "--client-key"), ("/clientSecret", "--client-secret-file"), ("/issuer", "--issuer"),
-    ("/caFile", "--ca-file"), ("/policy", "--policy"), ("/proxy", "--proxy"),
+    ("/caFile", "--ca-file"), ("/policy", "--policy"), ("/preset", "--preset"), ("/proxy", "--proxy"),
     ("/postLogoutRedirectUri", "--post-logout-redirect-uri"), ("/redirect", "--redirect"),
     ("/refresh/graceSeconds", "--grace-seconds"), ("/resources", "--resource"), ("/scopes", "--scope"),
     ("/tenant", "--tenant"),
@@ -47,7 +57,7 @@ extension CommandFailure {
     // It looks at the providers that are there.
     told.hints.removeAll { $0.contains("doctor --online") }
     switch name {
-    case "offline":
+    case "offline" where !isOfProxy:
       told.message = "\(host) can't be reached. Nothing was changed."
       told.hints = [
         "Check the address for a slip, then the network: `lanyard status` shows whether the agent is online."

@@ -1,3 +1,4 @@
+import AgentCore
 import ArgumentParser
 import CommandSupport
 import JSONRPC
@@ -228,7 +229,7 @@ struct ProviderSettings: ParsableArguments {
   /// Those of the preset stay beside the given ones, or those that the provider has.
   private func writeAuthorizationParameters(beside known: [String: String], to writer: inout JSONWriter) {
     guard !authorizationParameter.isEmpty else { return }
-    var parameters = preset.flatMap(KnownServer.named)?.authorizationParameters ?? known
+    var parameters = preset.flatMap(ProviderPreset.named)?.authorizationParameters ?? known
     for text in authorizationParameter {
       let name = text.prefix { $0 != "=" }
       parameters[String(name)] = String(text.dropFirst(name.count + 1))

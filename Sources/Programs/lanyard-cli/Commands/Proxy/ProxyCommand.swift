@@ -15,12 +15,16 @@ struct ProxyCommand: ParsableCommand {
       certificate is valid for the allowed origins only, and it is installed nowhere. Point programs at its file: \
       SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, GIT_SSL_CAINFO, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, PIP_CERT.
 
+      With --pass it lets programs through to further servers: without a token, with credentials of their own, and without \
+      reading what they send.
+
       `lanyard exec --proxy -- COMMAND` does all of this for one command.
 
       EXAMPLES:
         lanyard proxy --grant ci
         lanyard proxy --grant ci --socket ~/.cache/sandbox/proxy.sock
         lanyard proxy --account work --allow https://api.example --json
+        lanyard proxy --grant ci --pass https://pypi.example
       """)
 
   @OptionGroup var proxy: ProxyOptions
@@ -62,7 +66,14 @@ struct ProxyOptions: ParsableArguments {
       "Decide as for the program with this grant: the name of its client, or its id.", valueName: "name"))
   var grant: String?
 
-  var words: [String] { grant.map { ["--grant", $0] } ?? [] }
+  @Option(
+    name: .customLong("pass"),
+    help: ArgumentHelp(
+      "An origin to which programs pass without a token, unread; * for every public one that no account serves; may be repeated. With --grant only what that lets pass.",
+      valueName: "origin"))
+  var passes: [String] = []
+
+  var words: [String] { (grant.map { ["--grant", $0] } ?? []) + passes.flatMap { ["--pass", $0] } }
 }
 
 extension CommonOptions {

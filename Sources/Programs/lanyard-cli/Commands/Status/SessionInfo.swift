@@ -39,7 +39,7 @@ struct SessionInfo {
     lastOnline = moment(node["lastOnlineAuthAt"])
     offlineGraceUntil = moment(node["offlineGraceUntil"])
     stepUpValidUntil = moment(node["stepUpValidUntil"])
-    now = Moment(seconds: Moment.now.seconds + Int(clamping: (node["serverTimeOffsetMs"]?.integer ?? 0) / 1000))
+    now = Moment.now(offsetMilliseconds: Int(clamping: node["serverTimeOffsetMs"]?.integer ?? 0))
     clock = node["clock"]?.string ?? ""
     clockBehindSeconds = node["clockBehindSeconds"]?.integer.map { Int($0) }
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
@@ -70,7 +70,7 @@ struct SessionInfo {
     return switch freshness {
     case "fresh": "fresh\(expiry)"
     case "stale": "to be refreshed soon\(expiry)"
-    case "expired": "expired: the next request refreshes it"
+    case "expired": refreshPhase == "idle" ? "expired: the next request refreshes it" : "expired"
     case "none": "none yet"
     default: "\(freshness)\(expiry)"
     }

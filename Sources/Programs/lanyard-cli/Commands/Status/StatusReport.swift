@@ -123,8 +123,9 @@ struct StatusReport {
       if !isOpen { facts.add("Chosen", selection.reason.choice) }
       addTrust(to: &facts)
     }
-    facts.add("Problem", problem.message)
-    for hint in problem.hints { facts.add("Next", hint) }
+    let told = problem.inWords()
+    facts.add("Problem", told.message)
+    for hint in told.hints { facts.add("Next", hint) }
   }
 
   private static func next(_ state: String, account: AccountInfo) -> String? {

@@ -4,6 +4,140 @@ public import AgentModel
 public import JSONRPC
 public import Secrets
 
+/// Adds a secret that a person was given as an account.
+///
+/// The provider is asked first where it has `whoami`: a secret that it refuses is `signInFailed` with the reason
+/// `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret is
+/// replaced.
+public enum AccountAdd: RPCMethod {
+  public static let info = MethodInfo(
+    name: "account.add", since: "1",
+    feature: "account.add",
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
+    idempotent: false, carriesBody: true)
+
+  public struct Params: WireReadable, Sendable {
+    public var provider: ProviderName
+    /// 64 KiB at most, without control characters. One line end at its end is taken off.
+    public var secret: Secret
+    /// What goes with the secret, such as the name of a login. It comes before the placement's.
+    public var username: String?
+    public var alias: Alias?
+    /// When the secret ends. `account.expiring` is sent 7 days, 1 day and 1 hour before.
+    public var expiresAt: Timestamp?
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      var provider: ProviderName?
+      var secret: Secret?
+      var username: String?
+      var alias: Alias?
+      var expiresAt: Timestamp?
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("provider") {
+          provider = try reading("provider") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
+        } else if memberName.isText("secret") {
+          secret = try reading("secret") { () throws(ParamsProblem) in try memberValue.secret(1...65538) }
+        } else if memberName.isText("username") {
+          username = try reading("username") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...256)) }
+        } else if memberName.isText("alias") {
+          alias = try reading("alias") { () throws(ParamsProblem) in try memberValue.text(.alias, as: Alias.init) }
+        } else if memberName.isText("expiresAt") {
+          expiresAt = try reading("expiresAt") { () throws(ParamsProblem) in try memberValue.timestamp() }
+        } else {
+          throw ParamsProblem.unknownMember(memberName)
+        }
+      }
+      guard let provider else { throw ParamsProblem.missing("provider", expected: "string") }
+      guard let secret else { throw ParamsProblem.missing("secret", expected: "string") }
+      self.provider = provider
+      self.secret = secret
+      self.username = username
+      self.alias = alias
+      self.expiresAt = expiresAt
+    }
+  }
+
+  public struct Result: WireWritable, Sendable {
+    public var account: AccountID
+
+    public init(
+      account: AccountID
+    ) {
+      self.account = account
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.key("account")
+      writer.string(account.text)
+      writer.endObject()
+    }
+  }
+}
+
+/// Replaces the secret of an account.
+///
+/// A secret of another subject is `signInFailed` with the reason `identityMismatch`, and the account keeps its own.
+/// The one that was replaced is revoked where the provider has `revoke`.
+public enum AccountReplace: RPCMethod {
+  public static let info = MethodInfo(
+    name: "account.replace", since: "1",
+    feature: "account.add",
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
+    idempotent: false, carriesBody: true)
+
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
+    public var account: AccountSelector
+    /// 64 KiB at most, without control characters. One line end at its end is taken off.
+    public var secret: Secret
+    /// When the new secret ends.
+    public var expiresAt: Timestamp?
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      var account: AccountSelector?
+      var secret: Secret?
+      var expiresAt: Timestamp?
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("secret") {
+          secret = try reading("secret") { () throws(ParamsProblem) in try memberValue.secret(1...65538) }
+        } else if memberName.isText("expiresAt") {
+          expiresAt = try reading("expiresAt") { () throws(ParamsProblem) in try memberValue.timestamp() }
+        } else {
+          throw ParamsProblem.unknownMember(memberName)
+        }
+      }
+      guard let account else { throw ParamsProblem.missing("account", expected: "string") }
+      guard let secret else { throw ParamsProblem.missing("secret", expected: "string") }
+      self.account = account
+      self.secret = secret
+      self.expiresAt = expiresAt
+    }
+  }
+
+  public struct Result: WireWritable, Sendable {
+    public var account: AccountID
+
+    public init(
+      account: AccountID
+    ) {
+      self.account = account
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.key("account")
+      writer.string(account.text)
+      writer.endObject()
+    }
+  }
+}
+
 /// Lists all accounts.
 public enum AccountList: RPCMethod {
   public static let info = MethodInfo(

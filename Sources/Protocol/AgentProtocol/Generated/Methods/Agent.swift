@@ -136,6 +136,9 @@ public enum AgentStatus: RPCMethod {
     public var administrator: WireAdministratorState?
     /// Absent without a policy source, and for a limited caller.
     public var policySource: WirePolicySource?
+    /// What the agent applies to requests to servers of no provider: of the configuration and what the administrator
+    /// enforces. A program applies it to its requests without an account's token. Absent: nothing is configured.
+    public var trust: WireServerTrust?
 
     public init(
       locked: Bool,
@@ -155,7 +158,8 @@ public enum AgentStatus: RPCMethod {
       hardSignOutDemandedBy: String? = nil,
       audit: WireAuditSettings? = nil,
       administrator: WireAdministratorState? = nil,
-      policySource: WirePolicySource? = nil
+      policySource: WirePolicySource? = nil,
+      trust: WireServerTrust? = nil
     ) {
       self.locked = locked
       self.initialized = initialized
@@ -175,6 +179,7 @@ public enum AgentStatus: RPCMethod {
       self.audit = audit
       self.administrator = administrator
       self.policySource = policySource
+      self.trust = trust
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -226,6 +231,10 @@ public enum AgentStatus: RPCMethod {
       if let policySource {
         writer.key("policySource")
         policySource.write(to: &writer)
+      }
+      if let trust {
+        writer.key("trust")
+        trust.write(to: &writer)
       }
       writer.endObject()
     }

@@ -30,6 +30,9 @@ public enum GrantCreate: RPCMethod {
     /// The origins that `request.send` and operations may send requests to; absent: all `allowedOrigins` of the
     /// provider. They add nothing to these.
     public var origins: [String]?
+    /// The origins to which a proxy under this grant lets a program through without a token; absent: none. A grant
+    /// that is made under another one passes no more than that.
+    public var passOrigins: [String]?
     /// The types of authorization details (RFC 9396) that its tokens may carry; absent: none where the grant names
     /// scopes or resources, else all. A token that carries another type is not given: error 3003, reason
     /// `wouldNarrow`.
@@ -50,6 +53,7 @@ public enum GrantCreate: RPCMethod {
       var scopes: [String]?
       var resources: [String]?
       var origins: [String]?
+      var passOrigins: [String]?
       var authorizationDetailTypes: [String]?
       var capabilities: [String]?
       var agent: Bool?
@@ -67,6 +71,8 @@ public enum GrantCreate: RPCMethod {
           resources = try reading("resources") { () throws(ParamsProblem) in try memberValue.list(1...32) { (item) throws(ParamsProblem) in try item.text(TextRule(1...2048)) } }
         } else if memberName.isText("origins") {
           origins = try reading("origins") { () throws(ParamsProblem) in try memberValue.list(1...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+        } else if memberName.isText("passOrigins") {
+          passOrigins = try reading("passOrigins") { () throws(ParamsProblem) in try memberValue.list(1...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
         } else if memberName.isText("authorizationDetailTypes") {
           authorizationDetailTypes = try reading("authorizationDetailTypes") { () throws(ParamsProblem) in try memberValue.list(1...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...256)) } }
         } else if memberName.isText("capabilities") {
@@ -88,6 +94,7 @@ public enum GrantCreate: RPCMethod {
       self.scopes = scopes
       self.resources = resources
       self.origins = origins
+      self.passOrigins = passOrigins
       self.authorizationDetailTypes = authorizationDetailTypes
       self.capabilities = capabilities
       self.agent = agent
@@ -104,6 +111,7 @@ public enum GrantCreate: RPCMethod {
     public var scopes: [String]?
     public var resources: [String]?
     public var origins: [String]?
+    public var passOrigins: [String]?
     public var authorizationDetailTypes: [String]?
     public var capabilities: [String]?
     public var agent: Bool?
@@ -119,6 +127,7 @@ public enum GrantCreate: RPCMethod {
       scopes: [String]? = nil,
       resources: [String]? = nil,
       origins: [String]? = nil,
+      passOrigins: [String]? = nil,
       authorizationDetailTypes: [String]? = nil,
       capabilities: [String]? = nil,
       agent: Bool? = nil,
@@ -133,6 +142,7 @@ public enum GrantCreate: RPCMethod {
       self.scopes = scopes
       self.resources = resources
       self.origins = origins
+      self.passOrigins = passOrigins
       self.authorizationDetailTypes = authorizationDetailTypes
       self.capabilities = capabilities
       self.agent = agent
@@ -163,6 +173,10 @@ public enum GrantCreate: RPCMethod {
       if let origins {
         writer.key("origins")
         writer.list(origins) { item, writer in writer.string(item) }
+      }
+      if let passOrigins {
+        writer.key("passOrigins")
+        writer.list(passOrigins) { item, writer in writer.string(item) }
       }
       if let authorizationDetailTypes {
         writer.key("authorizationDetailTypes")

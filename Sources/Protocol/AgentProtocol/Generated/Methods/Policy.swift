@@ -228,6 +228,75 @@ public enum PolicyList: RPCMethod {
   }
 }
 
+/// Drafts a policy of a service's operations, by their names or kinds.
+///
+/// The operations are those of the provider's preset. Each becomes a capability that names its requests, for
+/// `policy.set`. Nothing is stored.
+public enum PolicyDraft: RPCMethod {
+  public static let info = MethodInfo(
+    name: "policy.draft", since: "1",
+    feature: "policy",
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
+    idempotent: true, carriesBody: true)
+
+  public struct Params: WireReadable, Sendable {
+    /// A provider with a preset, or the name of a preset.
+    public var provider: ProviderName
+    /// What programs may do: operations by name, or all of a kind by `read`, `write` or `delete`.
+    public var allow: [String]
+    /// What programs may do after the person confirmed it, as in `allow`. It wins over `allow`.
+    public var confirm: [String]?
+    /// How many uses each of the capabilities has in any 60 minutes.
+    public var perHour: Int?
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      var provider: ProviderName?
+      var allow: [String]?
+      var confirm: [String]?
+      var perHour: Int?
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("provider") {
+          provider = try reading("provider") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
+        } else if memberName.isText("allow") {
+          allow = try reading("allow") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(.operationName) } }
+        } else if memberName.isText("confirm") {
+          confirm = try reading("confirm") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(.operationName) } }
+        } else if memberName.isText("perHour") {
+          perHour = try reading("perHour") { () throws(ParamsProblem) in try memberValue.integer(1...1000000) }
+        } else {
+          throw ParamsProblem.unknownMember(memberName)
+        }
+      }
+      guard let provider else { throw ParamsProblem.missing("provider", expected: "string") }
+      guard let allow else { throw ParamsProblem.missing("allow", expected: "array") }
+      self.provider = provider
+      self.allow = allow
+      self.confirm = confirm
+      self.perHour = perHour
+    }
+  }
+
+  public struct Result: WireWritable, Sendable {
+    /// A document of `policy.schema.json`.
+    public var policy: RawJSON
+
+    public init(
+      policy: RawJSON
+    ) {
+      self.policy = policy
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.key("policy")
+      policy.write(to: &writer)
+      writer.endObject()
+    }
+  }
+}
+
 /// Decides under assumptions, without any effect.
 public enum PolicyExplain: RPCMethod {
   public static let info = MethodInfo(

@@ -7,7 +7,10 @@ public import Secrets
 /// Adds a provider.
 ///
 /// An existing name is refused with `-32602` at `/name`; use `provider.update` instead. The agent fetches the
-/// provider's metadata at once, unless the endpoints are given. A `policy` must exist: `notFound` otherwise.
+/// provider's metadata at once, unless the endpoints are given. A `policy` must exist: `notFound` otherwise. Of the
+/// `kind` `secret` only these members count, and any other is `-32602`: `name`, `allowedOrigins` (one at least,
+/// unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`, `pinsExpireAt`,
+/// `caFile`, `proxy`, `preset`, and `tenant` with a `value`.
 public enum ProviderAdd: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.add", since: "1",
@@ -18,6 +21,16 @@ public enum ProviderAdd: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var name: ProviderName
+    /// Absent: the kind of the preset, or `openid`.
+    public var kind: WireAccountKind?
+    /// Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+    public var placement: WireSecretPlacement?
+    /// Of `kind` `secret`. Absent: only `account.add` confirms a secret.
+    public var whoami: WireWhoami?
+    /// Of `kind` `secret`. Absent: a sign-out can't end the secret.
+    public var revoke: WireSecretRevocation?
+    /// Of `kind` `secret`: the variables from which programs read it.
+    public var environment: [String]?
     public var issuer: String?
     /// Absent: for `identity` `resource` the client of another provider of the same issuer that the person
     /// configured; else the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if
@@ -75,12 +88,18 @@ public enum ProviderAdd: RPCMethod {
     /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
     public var proxy: String?
     public var policy: String?
-    /// A known provider, whose settings apply to members that are not given.
+    /// A known provider, whose settings apply to members that are not given. Of the kind `secret`, its `whoami` and
+    /// `revoke` only where they are at `allowedOrigins`.
     public var preset: String?
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var name: ProviderName?
+      var kind: WireAccountKind?
+      var placement: WireSecretPlacement?
+      var whoami: WireWhoami?
+      var revoke: WireSecretRevocation?
+      var environment: [String]?
       var issuer: String?
       var clientId: String?
       var clientSecret: Secret?
@@ -113,6 +132,16 @@ public enum ProviderAdd: RPCMethod {
       for (memberName, memberValue) in node.members {
         if memberName.isText("name") {
           name = try reading("name") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
+        } else if memberName.isText("kind") {
+          kind = try reading("kind") { () throws(ParamsProblem) in try memberValue.word(WireAccountKind.self) }
+        } else if memberName.isText("placement") {
+          placement = try reading("placement") { () throws(ParamsProblem) in try WireSecretPlacement(from: memberValue) }
+        } else if memberName.isText("whoami") {
+          whoami = try reading("whoami") { () throws(ParamsProblem) in try WireWhoami(from: memberValue) }
+        } else if memberName.isText("revoke") {
+          revoke = try reading("revoke") { () throws(ParamsProblem) in try WireSecretRevocation(from: memberValue) }
+        } else if memberName.isText("environment") {
+          environment = try reading("environment") { () throws(ParamsProblem) in try memberValue.list(0...16) { (item) throws(ParamsProblem) in try item.text(.environment) } }
         } else if memberName.isText("issuer") {
           issuer = try reading("issuer") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
         } else if memberName.isText("clientId") {
@@ -177,6 +206,11 @@ public enum ProviderAdd: RPCMethod {
       }
       guard let name else { throw ParamsProblem.missing("name", expected: "string") }
       self.name = name
+      self.kind = kind
+      self.placement = placement
+      self.whoami = whoami
+      self.revoke = revoke
+      self.environment = environment
       self.issuer = issuer
       self.clientId = clientId
       self.clientSecret = clientSecret
@@ -328,6 +362,14 @@ public enum ProviderUpdate: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
+    /// Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+    public var placement: WireSecretPlacement?
+    /// Of `kind` `secret`. Absent: only `account.add` confirms a secret.
+    public var whoami: WireWhoami?
+    /// Of `kind` `secret`. Absent: a sign-out can't end the secret.
+    public var revoke: WireSecretRevocation?
+    /// Of `kind` `secret`: the variables from which programs read it.
+    public var environment: [String]?
     public var issuer: String?
     /// The client's id at the provider.
     public var clientId: String?
@@ -388,6 +430,10 @@ public enum ProviderUpdate: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var provider: ProviderName?
+      var placement: WireSecretPlacement?
+      var whoami: WireWhoami?
+      var revoke: WireSecretRevocation?
+      var environment: [String]?
       var issuer: String?
       var clientId: String?
       var clientSecret: Secret?
@@ -420,6 +466,14 @@ public enum ProviderUpdate: RPCMethod {
       for (memberName, memberValue) in node.members {
         if memberName.isText("provider") {
           provider = try reading("provider") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
+        } else if memberName.isText("placement") {
+          placement = try reading("placement") { () throws(ParamsProblem) in try WireSecretPlacement(from: memberValue) }
+        } else if memberName.isText("whoami") {
+          whoami = try reading("whoami") { () throws(ParamsProblem) in try WireWhoami(from: memberValue) }
+        } else if memberName.isText("revoke") {
+          revoke = try reading("revoke") { () throws(ParamsProblem) in try WireSecretRevocation(from: memberValue) }
+        } else if memberName.isText("environment") {
+          environment = try reading("environment") { () throws(ParamsProblem) in try memberValue.list(0...16) { (item) throws(ParamsProblem) in try item.text(.environment) } }
         } else if memberName.isText("issuer") {
           issuer = try reading("issuer") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
         } else if memberName.isText("clientId") {
@@ -484,6 +538,10 @@ public enum ProviderUpdate: RPCMethod {
       }
       guard let provider else { throw ParamsProblem.missing("provider", expected: "string") }
       self.provider = provider
+      self.placement = placement
+      self.whoami = whoami
+      self.revoke = revoke
+      self.environment = environment
       self.issuer = issuer
       self.clientId = clientId
       self.clientSecret = clientSecret

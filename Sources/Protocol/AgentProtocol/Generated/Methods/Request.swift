@@ -23,7 +23,7 @@ public enum RequestAuthorize: RPCMethod {
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var method: String
-    /// The URL of the request. Its query is ignored.
+    /// The URL of the request. Its query decides nothing: a person who is asked sees it.
     public var url: String
     /// Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other is 6001.
     /// Absent: all of them.
@@ -121,8 +121,10 @@ public enum RequestAuthorize: RPCMethod {
   public struct Result: WireWritable, Sendable {
     public var account: AccountID
     public var accessToken: Secret
-    /// `Bearer`, or `DPoP` with a `proof`.
+    /// `Bearer`, `DPoP` with a `proof`, or `secret` at its `placement`.
     public var tokenType: String
+    /// Where a secret stands in the request; absent for a token.
+    public var placement: WireSecretPlacement?
     /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
     /// method and URL alone.
     public var proof: Secret?
@@ -139,6 +141,7 @@ public enum RequestAuthorize: RPCMethod {
       account: AccountID,
       accessToken: Secret,
       tokenType: String,
+      placement: WireSecretPlacement? = nil,
       proof: Secret? = nil,
       otherTokens: Secret? = nil,
       fingerprint: String,
@@ -148,6 +151,7 @@ public enum RequestAuthorize: RPCMethod {
       self.account = account
       self.accessToken = accessToken
       self.tokenType = tokenType
+      self.placement = placement
       self.proof = proof
       self.otherTokens = otherTokens
       self.fingerprint = fingerprint
@@ -163,6 +167,10 @@ public enum RequestAuthorize: RPCMethod {
       writer.secret(accessToken)
       writer.key("tokenType")
       writer.string(tokenType)
+      if let placement {
+        writer.key("placement")
+        placement.write(to: &writer)
+      }
       if let proof {
         writer.key("proof")
         writer.secret(proof)
@@ -179,6 +187,83 @@ public enum RequestAuthorize: RPCMethod {
         writer.key("decision")
         decision.write(to: &writer)
       }
+      writer.endObject()
+    }
+  }
+}
+
+/// Decides whether a proxy lets a program through to an origin without a token, and writes down what passed.
+///
+/// For a proxy beside the agent, before it opens the connection: with `grant` the `passOrigins` of that grant decide,
+/// without it those that the person gave the proxy. An origin of an account's `allowedOrigins` never passes by `*`
+/// (6001), and neither does an address that is not public; what the origin's name leads to the proxy has to check
+/// itself (`basis`). A refusal is in the audit log. With `sentBytes` and `receivedBytes`, after the connection,
+/// nothing is decided: the audit log gets the entry `request.pass`.
+public enum RequestPass: RPCMethod {
+  public static let info = MethodInfo(
+    name: "request.pass", since: "1",
+    feature: "request",
+    accountScoped: false, underGrant: .never,
+    ordering: .concurrent,
+    idempotent: false, carriesBody: false)
+
+  public struct Params: WireReadable, Sendable {
+    /// `https` for a tunnel, `http` for a plain request.
+    public var origin: String
+    /// The grant that the proxy serves, by its id or the name of its client.
+    public var grant: String?
+    /// What the person lets pass at this proxy; with a grant it narrows what that lets pass. Absent: what the grant
+    /// lets pass, and without a grant nothing.
+    public var passOrigins: [String]?
+    /// How many bytes went from the program to the server.
+    public var sentBytes: Int?
+    /// How many bytes went from the server to the program.
+    public var receivedBytes: Int?
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      var origin: String?
+      var grant: String?
+      var passOrigins: [String]?
+      var sentBytes: Int?
+      var receivedBytes: Int?
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("origin") {
+          origin = try reading("origin") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...512)) }
+        } else if memberName.isText("grant") {
+          grant = try reading("grant") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...128)) }
+        } else if memberName.isText("passOrigins") {
+          passOrigins = try reading("passOrigins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+        } else if memberName.isText("sentBytes") {
+          sentBytes = try reading("sentBytes") { () throws(ParamsProblem) in try memberValue.integer(0...9007199254740991) }
+        } else if memberName.isText("receivedBytes") {
+          receivedBytes = try reading("receivedBytes") { () throws(ParamsProblem) in try memberValue.integer(0...9007199254740991) }
+        } else {
+          throw ParamsProblem.unknownMember(memberName)
+        }
+      }
+      guard let origin else { throw ParamsProblem.missing("origin", expected: "string") }
+      self.origin = origin
+      self.grant = grant
+      self.passOrigins = passOrigins
+      self.sentBytes = sentBytes
+      self.receivedBytes = receivedBytes
+    }
+  }
+
+  public struct Result: WireWritable, Sendable {
+    public var basis: WirePassBasis
+
+    public init(
+      basis: WirePassBasis
+    ) {
+      self.basis = basis
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.key("basis")
+      writer.string(basis.rawValue)
       writer.endObject()
     }
   }

@@ -40,7 +40,7 @@ public struct AgentMethods: Sendable {
   /// - Returns: `AgentStatusResult`: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
   ///   `pendingRevocations`, `pendingOperations`, `connections`, `startedAt`, `version`, `callersAreTrusted`,
   ///   `memoryLocked`, `confinement`, `configuration`, `hardSignOutDemandedBy`, `audit`, `administrator`,
-  ///   `policySource`.
+  ///   `policySource`, `trust`.
   /// - Throws: ``LanyardError``: `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`,
   ///   `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection.
   ///   `CancellationError` if the task is cancelled.

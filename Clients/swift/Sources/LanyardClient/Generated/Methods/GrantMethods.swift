@@ -23,6 +23,8 @@ public struct GrantMethods: Sendable {
   ///     without one. A request that names none gets the single one.
   ///   - origins: The origins that `request.send` and operations may send requests to; absent: all `allowedOrigins`
   ///     of the provider. They add nothing to these.
+  ///   - passOrigins: The origins to which a proxy under this grant lets a program through without a token; absent:
+  ///     none. A grant that is made under another one passes no more than that.
   ///   - authorizationDetailTypes: The types of authorization details (RFC 9396) that its tokens may carry; absent:
   ///     none where the grant names scopes or resources, else all. A token that carries another type is not given:
   ///     error 3003, reason `wouldNarrow`.
@@ -32,7 +34,8 @@ public struct GrantMethods: Sendable {
   ///   - agent: The client is an AI agent: its requests may only have the methods GET and HEAD.
   ///   - expiresInSeconds: The lifetime of the grant, in seconds; absent: until it is revoked.
   /// - Returns: `GrantCreateResult`: with `grant`, `secret`, `client`, `accounts`, `methods`, `scopes`,
-  ///   `resources`, `origins`, `authorizationDetailTypes`, `capabilities`, `agent`, `createdAt`, `expiresAt`.
+  ///   `resources`, `origins`, `passOrigins`, `authorizationDetailTypes`, `capabilities`, `agent`, `createdAt`,
+  ///   `expiresAt`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `storeUnavailable`, `integrity`,
   ///   `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`,
   ///   `notPermitted`, or a failure of the connection. `CancellationError` if the task is cancelled.
@@ -44,6 +47,7 @@ public struct GrantMethods: Sendable {
     scopes: [String]? = nil,
     resources: [String]? = nil,
     origins: [String]? = nil,
+    passOrigins: [String]? = nil,
     authorizationDetailTypes: [String]? = nil,
     capabilities: [String]? = nil,
     agent: Bool? = nil,
@@ -56,6 +60,7 @@ public struct GrantMethods: Sendable {
       $0.member("scopes", scopes)
       $0.member("resources", resources)
       $0.member("origins", origins)
+      $0.member("passOrigins", passOrigins)
       $0.member("authorizationDetailTypes", authorizationDetailTypes)
       $0.member("capabilities", capabilities)
       $0.member("agent", agent)

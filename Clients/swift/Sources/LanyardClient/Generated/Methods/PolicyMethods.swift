@@ -85,6 +85,35 @@ public struct PolicyMethods: Sendable {
   ///   `CancellationError` if the task is cancelled.
   public func list() async throws -> PolicyListResult { try await lanyard.invoke("policy.list") }
 
+  /// Drafts a policy of a service's operations, by their names or kinds.
+  ///
+  /// The operations are those of the provider's preset. Each becomes a capability that names its requests, for
+  /// `policy.set`. Nothing is stored.
+  ///
+  /// - Parameters:
+  ///   - provider: A provider with a preset, or the name of a preset.
+  ///   - allow: What programs may do: operations by name, or all of a kind by `read`, `write` or `delete`.
+  ///   - confirm: What programs may do after the person confirmed it, as in `allow`. It wins over `allow`.
+  ///   - perHour: How many uses each of the capabilities has in any 60 minutes.
+  /// - Returns: `PolicyDraftResult`: with `policy`.
+  /// - Throws: ``LanyardError``: `providerNotFound`, `invalidParams`, `internalError`, `agentLocked`,
+  ///   `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection.
+  ///   `CancellationError` if the task is cancelled.
+  @discardableResult
+  public func draft(
+    provider: String,
+    allow: [String],
+    confirm: [String]? = nil,
+    perHour: Int? = nil
+  ) async throws -> PolicyDraftResult {
+    try await lanyard.invoke("policy.draft") {
+      $0.member("provider", provider)
+      $0.member("allow", allow)
+      $0.member("confirm", confirm)
+      $0.member("perHour", perHour)
+    }
+  }
+
   /// Decides under assumptions, without any effect.
   ///
   /// - Parameters:

@@ -18,10 +18,19 @@ public struct ProviderMethods: Sendable {
   /// Adds a provider.
   ///
   /// An existing name is refused with `invalidParams` at `/name`; use `provider.update` instead. The agent fetches
-  /// the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `notFound` otherwise.
+  /// the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `notFound` otherwise. Of
+  /// the `kind` `secret` only these members count, and any other is `invalidParams`: `name`, `allowedOrigins` (one at
+  /// least, unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`,
+  /// `pinsExpireAt`, `caFile`, `proxy`, `preset`, and `tenant` with a `value`.
   ///
   /// - Parameters:
   ///   - name: A provider's name.
+  ///   - kind: What the accounts of a provider hold. Absent: the kind of the preset, or `openid`. One of `openid`,
+  ///     `secret`, `client`.
+  ///   - placement: Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+  ///   - whoami: Of `kind` `secret`. Absent: only `account.add` confirms a secret.
+  ///   - revoke: Of `kind` `secret`. Absent: a sign-out can't end the secret.
+  ///   - environment: Of `kind` `secret`: the variables from which programs read it.
   ///   - issuer: A URL.
   ///   - clientId: Absent: for `identity` `resource` the client of another provider of the same issuer that the
   ///     person configured; else the Client ID Metadata Document of the agent's configuration
@@ -71,7 +80,8 @@ public struct ProviderMethods: Sendable {
   ///   - proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for
   ///     none.
   ///   - policy: A policy's name.
-  ///   - preset: A known provider, whose settings apply to members that are not given.
+  ///   - preset: A known provider, whose settings apply to members that are not given. Of the kind `secret`, its
+  ///     `whoami` and `revoke` only where they are at `allowedOrigins`.
   /// - Returns: `ProviderAddResult`: with `provider`.
   /// - Throws: ``LanyardError``: `providerUnavailable`, `providerMisconfigured`, `untrustedServer`, `offline`,
   ///   `notFound`, `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`,
@@ -80,6 +90,11 @@ public struct ProviderMethods: Sendable {
   @discardableResult
   public func add(
     name: String,
+    kind: AccountKind? = nil,
+    placement: SecretPlacement? = nil,
+    whoami: Whoami? = nil,
+    revoke: SecretRevocation? = nil,
+    environment: [String]? = nil,
     issuer: String? = nil,
     clientId: String? = nil,
     clientSecret: Secret? = nil,
@@ -112,6 +127,11 @@ public struct ProviderMethods: Sendable {
   ) async throws -> ProviderAddResult {
     try await lanyard.invoke("provider.add") {
       $0.member("name", name)
+      $0.member("kind", kind)
+      $0.member("placement", placement)
+      $0.member("whoami", whoami)
+      $0.member("revoke", revoke)
+      $0.member("environment", environment)
       $0.member("issuer", issuer)
       $0.member("clientId", clientId)
       $0.member("clientSecret", clientSecret)
@@ -176,6 +196,10 @@ public struct ProviderMethods: Sendable {
   ///
   /// - Parameters:
   ///   - provider: A provider's name.
+  ///   - placement: Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
+  ///   - whoami: Of `kind` `secret`. Absent: only `account.add` confirms a secret.
+  ///   - revoke: Of `kind` `secret`. Absent: a sign-out can't end the secret.
+  ///   - environment: Of `kind` `secret`: the variables from which programs read it.
   ///   - issuer: A URL.
   ///   - clientId: The client's id at the provider.
   ///   - clientSecret: A client's secret.
@@ -235,6 +259,10 @@ public struct ProviderMethods: Sendable {
   @discardableResult
   public func update(
     provider: String,
+    placement: SecretPlacement? = nil,
+    whoami: Whoami? = nil,
+    revoke: SecretRevocation? = nil,
+    environment: [String]? = nil,
     issuer: String? = nil,
     clientId: String? = nil,
     clientSecret: Secret? = nil,
@@ -267,6 +295,10 @@ public struct ProviderMethods: Sendable {
   ) async throws -> ProviderUpdateResult {
     try await lanyard.invoke("provider.update") {
       $0.member("provider", provider)
+      $0.member("placement", placement)
+      $0.member("whoami", whoami)
+      $0.member("revoke", revoke)
+      $0.member("environment", environment)
       $0.member("issuer", issuer)
       $0.member("clientId", clientId)
       $0.member("clientSecret", clientSecret)

@@ -23,7 +23,7 @@ public struct RequestMethods: Sendable {
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
   ///   - method: An HTTP method.
-  ///   - url: The URL of the request. Its query is ignored.
+  ///   - url: The URL of the request. Its query decides nothing: a person who is asked sees it.
   ///   - origins: Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other
   ///     is 6001. Absent: all of them.
   ///   - grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than the
@@ -43,8 +43,8 @@ public struct RequestMethods: Sendable {
   ///     grant's further prompts are refused for 60 s (4002). One of `pinentry`.
   ///   - timeoutSeconds: How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the
   ///     work takes.
-  /// - Returns: `RequestAuthorizeResult`: with `account`, `accessToken`, `tokenType`, `proof`, `otherTokens`,
-  ///   `fingerprint`, `expiresAt`, `decision`.
+  /// - Returns: `RequestAuthorizeResult`: with `account`, `accessToken`, `tokenType`, `placement`, `proof`,
+  ///   `otherTokens`, `fingerprint`, `expiresAt`, `decision`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `dataLocked`,
   ///   `reauthenticationRequired`, `interactionRequired`, `accountLocked`, `offline`, `providerUnavailable`,
   ///   `providerMisconfigured`, `untrustedServer`, `timedOut`, `denied`, `stepUpRequired`, `storeUnavailable`,
@@ -81,6 +81,42 @@ public struct RequestMethods: Sendable {
       $0.member("resource", resource)
       $0.member("prompt", prompt)
       $0.member("timeoutSeconds", timeoutSeconds)
+    }
+  }
+
+  /// Decides whether a proxy lets a program through to an origin without a token, and writes down what passed.
+  ///
+  /// For a proxy beside the agent, before it opens the connection: with `grant` the `passOrigins` of that grant
+  /// decide, without it those that the person gave the proxy. An origin of an account's `allowedOrigins` never passes
+  /// by `*` (6001), and neither does an address that is not public; what the origin's name leads to the proxy has to
+  /// check itself (`basis`). A refusal is in the audit log. With `sentBytes` and `receivedBytes`, after the
+  /// connection, nothing is decided: the audit log gets the entry `request.pass`.
+  ///
+  /// - Parameters:
+  ///   - origin: `https` for a tunnel, `http` for a plain request.
+  ///   - grant: The grant that the proxy serves, by its id or the name of its client.
+  ///   - passOrigins: What the person lets pass at this proxy; with a grant it narrows what that lets pass. Absent:
+  ///     what the grant lets pass, and without a grant nothing.
+  ///   - sentBytes: How many bytes went from the program to the server.
+  ///   - receivedBytes: How many bytes went from the server to the program.
+  /// - Returns: `RequestPassResult`: with `basis`.
+  /// - Throws: ``LanyardError``: `storeUnavailable`, `integrity`, `originNotAllowed`, `notFound`, `invalidParams`,
+  ///   `internalError`, `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure
+  ///   of the connection. `CancellationError` if the task is cancelled.
+  @discardableResult
+  public func pass(
+    origin: String,
+    grant: String? = nil,
+    passOrigins: [String]? = nil,
+    sentBytes: Int? = nil,
+    receivedBytes: Int? = nil
+  ) async throws -> RequestPassResult {
+    try await lanyard.invoke("request.pass") {
+      $0.member("origin", origin)
+      $0.member("grant", grant)
+      $0.member("passOrigins", passOrigins)
+      $0.member("sentBytes", sentBytes)
+      $0.member("receivedBytes", receivedBytes)
     }
   }
 

@@ -65,7 +65,7 @@ public struct SecretMethods: Sendable {
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
   /// - Returns: `SecretListResult`: with `account`, `names`.
-  /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `dataLocked`, `signedOut`,
+  /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `accountLocked`, `dataLocked`, `signedOut`,
   ///   `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`,
   ///   `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection. `CancellationError` if the
   ///   task is cancelled.

@@ -6,19 +6,21 @@ struct TOMLOutline {
   /// Each key with the name of its table before it.
   private(set) var keys: [[String]] = []
 
-  /// Nil for what is no TOML. Values are only skipped: that a number is one is not checked.
+  /// Nil for what is no TOML. Values are only skipped: of a number and a date only the characters are looked at.
   init?(_ text: String) {
     var reader = TOMLReader(text)
     var table: [String] = []
+    var given = Given()
     while true {
       reader.skipBlankLines()
       guard let first = reader.byte else { return }
       if first == UInt8(ascii: "[") {
-        guard let name = reader.header() else { return nil }
+        guard let (name, isArray) = reader.header(), given.addTable(name, isArray: isArray) else { return nil }
         table = name
         tables.append(name)
       } else {
-        guard let key = reader.key(), reader.skip(UInt8(ascii: "=")), reader.skipValue() else { return nil }
+        guard let key = reader.key(), reader.skip(UInt8(ascii: "=")), reader.skipValue(), given.addKey(table + key)
+        else { return nil }
         keys.append(table + key)
       }
       guard reader.endLine() else { return nil }
@@ -28,6 +30,29 @@ struct TOMLOutline {
   /// True if the table, a table or a key in it, or a value in the place of a table above it is there.
   func has(_ table: [String]) -> Bool {
     tables.contains { $0.starts(with: table) } || keys.contains { $0.starts(with: table) || table.starts(with: $0) }
+  }
+}
+
+/// What may not be given once more.
+private struct Given {
+  private var tables: Set<[String]> = []
+  private var keys: Set<[String]> = []
+
+  /// False for a table that is there, and for one in the place of a value.
+  mutating func addTable(_ name: [String], isArray: Bool) -> Bool {
+    guard !keys.contains(where: { name.starts(with: $0) }) else { return false }
+    guard isArray else { return tables.insert(name).inserted }
+    guard !tables.contains(name) else { return false }
+    // Another element of the array, which has tables and keys of its own.
+    tables = tables.filter { !$0.starts(with: name) }
+    keys = keys.filter { !$0.starts(with: name) }
+    return true
+  }
+
+  /// False for a key that is there, or that is a table of another one.
+  mutating func addKey(_ name: [String]) -> Bool {
+    guard !keys.contains(where: { $0.starts(with: name) || name.starts(with: $0) }) else { return false }
+    return keys.insert(name).inserted
   }
 }
 
@@ -79,12 +104,12 @@ private struct TOMLReader {
   }
 
   /// The name in `[a.b]` or `[[a.b]]`.
-  mutating func header() -> [String]? {
+  mutating func header() -> (name: [String], isArray: Bool)? {
     guard skip(UInt8(ascii: "[")) else { return nil }
     let isArray = byte == UInt8(ascii: "[")
     if isArray { place += 1 }
     guard let name = key(), skip(UInt8(ascii: "]")), !isArray || skip(UInt8(ascii: "]")) else { return nil }
-    return name
+    return (name, isArray)
   }
 
   /// `a.b`, `a."b c"`.
@@ -134,7 +159,19 @@ private struct TOMLReader {
         place += 1
         while let byte, byte > 0x20, !",]}#".utf8.contains(byte) { place += 1 }
       }
-      return place > start
+      return Self.isBareValue(text[start..<place])
+    }
+  }
+
+  /// `true`, `-inf`, or what has the characters of a number or a date.
+  private static func isBareValue(_ value: ArraySlice<UInt8>) -> Bool {
+    if value.elementsEqual("true".utf8) || value.elementsEqual("false".utf8) { return true }
+    let isSigned = value.first == UInt8(ascii: "+") || value.first == UInt8(ascii: "-")
+    let number = isSigned ? value.dropFirst() : value
+    if number.elementsEqual("inf".utf8) || number.elementsEqual("nan".utf8) { return true }
+    guard let first = number.first, (0x30...0x39).contains(first) else { return false }
+    return number.allSatisfy { byte in
+      (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte & 0xDF) || "oxTtZz_+-.: ".utf8.contains(byte)
     }
   }
 
@@ -170,6 +207,9 @@ private struct TOMLReader {
     place += isLong ? 3 : 1
     while let now = byte {
       if now == UInt8(ascii: "\\"), isBasic {
+        let next = place + 1 < text.count ? text[place + 1] : 0
+        // A line of a long string goes on behind it.
+        guard "btnfreuUx\"\\".utf8.contains(next) || isLong && " \t\r\n".utf8.contains(next) else { return false }
         place += 2
       } else if now == quote, !isLong {
         place += 1
@@ -179,7 +219,7 @@ private struct TOMLReader {
         // Up to two quotation marks may stand before the end.
         while byte == quote { place += 1 }
         return true
-      } else if now == 0x0A, !isLong {
+      } else if now == 0x0A && !isLong || now == 0x7F || now < 0x20 && ![0x09, 0x0A, 0x0D].contains(now) {
         return false
       } else {
         place += 1

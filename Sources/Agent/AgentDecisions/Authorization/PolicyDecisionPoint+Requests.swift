@@ -1,0 +1,139 @@
+internal import AgentCore
+package import AgentModel
+internal import AgentPorts
+internal import AgentRecords
+internal import AgentSessions
+package import AgentStore
+internal import JSONRPC
+
+/// Decisions about requests (docs/offline.md, Requests). The same everywhere: for a request that the agent sends, for one
+/// that it gives a token for, and for one of an operation.
+extension PolicyDecisionPoint {
+  /// Decides, counts the uses of budgets, and writes it to the audit log before it returns.
+  ///
+  /// `isUse`: the request is allowed to leave now; else budgets don't count.
+  package func decide(_ question: RequestQuestion, isUse: Bool = true) async throws(AgentFailure) -> RequestVerdict {
+    let account = accounts.account(question.account)
+    if question.waitSeconds > 0 { try await confirm(question, of: account) }
+    for _ in 0..<Self.mostTries {
+      let ticket = account.dependencies.decisions.ticket()
+      let names = try names(question)
+      guard !names.isEmpty else {
+        guard let verdict = try await unnamed(question, ticket) else { continue }
+        try await recordTrial(of: question, account)
+        return verdict
+      }
+      let (found, policy) = try await facts(
+        of: account, within: question.caller.scopes, confirmedFor: question.caller.grant, counting: isUse ? names : [])
+      var decisions = names.map { recorded(PolicyEngine.decide($0, facts: found.facts, under: policy), found) }
+      let denial = decisions.firstIndex { !$0.decision.allows(isRead: question.isRead) }
+      let uses = isUse && denial == nil ? uses(decisions.map(\.decision), found, policy) : []
+      let entries = decisions.map { decision in
+        // What the caller names itself is a decision as any other, but for an AI agent's.
+        let isNamedByCaller = decision.decision.capability == question.capability && !question.caller.isForAgent
+        return entry(
+          decision, as: isNamedByCaller ? .decision : question.event, isNamedByCaller ? [] : question.auditFacts)
+      }
+      let trial = shadowEntry(
+        question, found, isAllowed: denial == nil, counted: decisions[denial ?? 0].decision.reason.rawValue)
+      let all = entries + trial
+      let ids = try await audit.record(all, offering: all.map { _ in nil }, spending: uses) {
+        [policyCache] vault in
+        vault.directory.profiles[found.account]?.epoch == found.epoch
+          && policyCache.policy(of: found.provider) == policy && found.provider == question.provider
+      }
+      guard let ids else {
+        // The names may be others now.
+        continue
+      }
+      for index in decisions.indices { decisions[index].id = ids[index] }
+      account.dependencies.environment.figures.decided(decisions.map(\.decision))
+      guard let denial else { return .allowed(RequestPermit(decision: decisions.first, ticket: ticket)) }
+      if question.waitSeconds == 0, let wanted = ProviderQuestion.joined(decisions.compactMap(\.decision.question)) {
+        try await account.confirm(wanted, waitSeconds: 0)
+      }
+      return .denied(decisions[denial], all: decisions)
+    }
+    throw .overloaded("decisions about an account that keeps changing")
+  }
+
+  /// False if what the permit was decided from changed so that the request is not allowed any more. Counts nothing and
+  /// writes nothing.
+  package func holds(_ permit: RequestPermit, for question: RequestQuestion) async throws(AgentFailure) -> Bool {
+    let account = accounts.account(question.account)
+    guard !account.dependencies.decisions.isCurrent(permit.ticket, of: question.account) else { return true }
+    let names = try names(question)
+    guard !names.isEmpty else { return question.isCoveredUnnamed }
+    let (found, policy) = try await facts(
+      of: account, within: question.caller.scopes, confirmedFor: question.caller.grant)
+    return names.allSatisfy {
+      PolicyEngine.decide($0, facts: found.facts, under: policy).allows(isRead: question.isRead)
+    }
+  }
+
+  /// False if no request to this origin has to be decided about, but for an AI agent's.
+  package func mayName(_ origin: String, at provider: ProviderName) -> Bool {
+    policyCache.policy(of: provider).mayName(origin)
+      || policyCache.shadow(of: provider).map { PolicyEngine.Policy.document($0).mayName(origin) } ?? false
+  }
+
+  /// The capabilities that decide, the closest first. `PolicyEngine` denies whatever is asked under a policy that can't
+  /// be read.
+  private func names(_ question: RequestQuestion) throws(AgentFailure) -> [String] {
+    let own = question.capability.map { [$0] } ?? []
+    do throws(RequestPath.Refusal) {
+      switch try RequestNaming(
+        of: question.method, question.url, under: policyCache.policy(of: question.provider))
+      {
+      case .none: return question.isCoveredUnnamed ? own : []
+      case .unreadable: return own.isEmpty ? ["request"] : own
+      case .capabilities(let names): return own.filter { !names.contains($0) } + names
+      }
+    } catch {
+      throw .invalidParameter("/url", expected: RequestPath.expected)
+    }
+  }
+
+  /// Nil if the policy changed before it was written down.
+  private func unnamed(
+    _ question: RequestQuestion, _ ticket: DecisionCache.Ticket
+  ) async throws(AgentFailure) -> RequestVerdict? {
+    let isCovered = question.isCoveredUnnamed
+    if question.isRecordedUnnamed {
+      let policy = policyCache.policy(of: question.provider)
+      var entry = AuditEntry(
+        at: clock.wall(), event: question.event, outcome: isCovered ? Decision.Effect.allow.rawValue : "notPermitted",
+        account: question.account, client: Caller.client, facts: question.auditFacts)
+      entry.isBatched = isCovered && question.isRead
+      let ids = try await audit.record([entry], offering: [nil]) { [policyCache] _ in
+        policyCache.policy(of: question.provider) == policy
+      }
+      guard ids != nil else { return nil }
+    }
+    return isCovered ? .allowed(RequestPermit(decision: nil, ticket: ticket)) : .notCovered
+  }
+
+  private func confirm(_ question: RequestQuestion, of account: Account) async throws(AgentFailure) {
+    let names = try names(question)
+    guard !names.isEmpty else { return }
+    let (found, policy) = try await facts(
+      of: account, within: question.caller.scopes, confirmedFor: question.caller.grant)
+    let questions = names.compactMap { PolicyEngine.decide($0, facts: found.facts, under: policy).question }
+    if let wanted = ProviderQuestion.joined(questions) {
+      try await account.confirm(wanted, waitSeconds: question.waitSeconds)
+    }
+  }
+}
+
+extension RequestQuestion {
+  /// An AI agent only reads what the policy does not name.
+  var isCoveredUnnamed: Bool { !caller.isForAgent || Permission.isReading(method) }
+
+  /// What an AI agent does is in the log, and every token that was given for one request.
+  fileprivate var isRecordedUnnamed: Bool { caller.isForAgent || event == .requestAuthorize }
+
+  /// Without path and query, which hold data.
+  var auditFacts: [AuditEntry.Fact] {
+    [.origin(url.origin), .method(method)] + caller.facts
+  }
+}

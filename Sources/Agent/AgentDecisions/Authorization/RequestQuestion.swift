@@ -1,0 +1,57 @@
+internal import AgentCore
+package import AgentModel
+package import AgentRecords
+package import AgentStore
+
+/// What the policy is asked about one request of an account.
+package struct RequestQuestion: Sendable {
+  package var account: AccountID
+  package var provider: ProviderName
+  package var method: String
+  /// The URL as it is sent.
+  package var url: HTTPURL
+  /// `requestAuthorize` or `requestSend`.
+  package var event: AuditEntry.Event
+  package var caller: RequestCaller
+  /// The capability that the caller named for it, which decides beside those that the policy names.
+  package var capability: String?
+  /// How long a denial may wait for the provider's confirmation.
+  package var waitSeconds = 0
+
+  package init(
+    account: AccountID, provider: ProviderName, method: String, url: HTTPURL, event: AuditEntry.Event,
+    caller: RequestCaller, capability: String? = nil, waitSeconds: Int = 0
+  ) {
+    self.account = account
+    self.provider = provider
+    self.method = method
+    self.url = url
+    self.event = event
+    self.caller = caller
+    self.capability = capability
+    self.waitSeconds = waitSeconds
+  }
+
+  var isRead: Bool { RequestMachine.isRead(method) }
+}
+
+/// The decision about a request, which is in the audit log where one is wanted there.
+package enum RequestVerdict: Sendable {
+  case allowed(RequestPermit)
+  /// A capability does not allow it: this decision. `others`: the decisions about every capability that decides.
+  case denied(RecordedDecision, all: [RecordedDecision])
+  /// No capability names the request, and the grant is an AI agent's.
+  case notCovered
+}
+
+/// A request is allowed, as long as nothing changes that it was decided from.
+package struct RequestPermit: Sendable {
+  /// Of the closest capability; nil if none names the request.
+  package var decision: RecordedDecision?
+  let ticket: DecisionCache.Ticket
+}
+
+extension RequestCaller {
+  /// What the audit log says of it.
+  var facts: [AuditEntry.Fact] { (grant.map { [.grant($0)] } ?? []) + (client.map { [.grantee($0)] } ?? []) }
+}

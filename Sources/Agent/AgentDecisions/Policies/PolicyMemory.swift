@@ -1,0 +1,34 @@
+package import AgentCore
+package import AgentModel
+package import AgentOAuth
+internal import AgentRecords
+package import AgentStore
+
+extension PublishedTables {
+  package var policyCache: PolicyCache { self[PolicyCache.self] }
+}
+
+extension PolicyCache: ProviderWatcher {
+  package func fill(from vault: OpenVault) throws {
+    let names = vault.providerTable.all.compactMapValues(\.configuration.policy)
+    let policies = try vault.records.documents(named: Set(names.values))
+    fill(policies, named: names, sourced: try source.map { source in try vault.sourcedPolicies(of: source) })
+  }
+
+  package func close() { clear() }
+
+  package func providerChanged(_ name: ProviderName, to provider: Provider?) {
+    setName(provider?.configuration.policy, of: name)
+  }
+}
+
+extension MemoryChange {
+  package static func policy(_ document: PolicyDocument) -> MemoryChange {
+    MemoryChange { $0.tables.policyCache.put(document) }
+  }
+
+  /// The policy source confirmed the bundle in force, or brought another one.
+  static func sourceConfirmed(_ bundled: BundledPolicies?, at moment: TrustedInstant) -> MemoryChange {
+    MemoryChange { $0.tables.policyCache.sourceConfirmed(bundled, at: moment) }
+  }
+}

@@ -1,0 +1,146 @@
+internal import AgentCore
+package import AgentModel
+package import AgentOAuth
+internal import AgentPorts
+package import AgentStore
+internal import AgentVault
+package import Secrets
+
+/// What the outbox says of providers, and what it takes of their tokens.
+extension RevocationOutboxStore {
+  // MARK: queries
+
+  /// The provider that an entry is sent to. As long as the same client is configured, it is the one of now, whose
+  /// secret or endpoint may have changed; else the one that was configured when the entry was made. Nil if there is
+  /// neither.
+  package func sender(of entry: OutboxEntry) throws(AgentFailure) -> Sender? {
+    let live = vault.providerTable.all[entry.provider]
+    guard let kept = entry.sender else {
+      if live == nil, try vault.providers.isDamaged(entry.provider) { throw .provider(.damaged(nil)) }
+      return live.map { Sender(provider: $0, isConfigured: true) }
+    }
+    if let live, live.mayRevoke(for: kept) {
+      return Sender(provider: live, isConfigured: true)
+    }
+    return Sender(provider: kept, isConfigured: false)
+  }
+
+  /// A provider as `sender(of:)` finds it.
+  package struct Sender: Sendable {
+    package var provider: Provider
+    package var isConfigured: Bool
+  }
+
+  /// True while a configured provider is this client, or an entry must still be sent by it.
+  package func needs(_ client: Provider) throws(AgentFailure) -> Bool {
+    let known = vault.providerTable.all.values.flatMap { [$0] + $0.former }
+    if known.contains(where: { $0.isSameClient(as: client) }) { return true }
+    return try entries().contains { $0.sender?.isSameClient(as: client) == true }
+  }
+
+  /// The entries that a new sign-in of this person removes from the outbox: revocations that would end it, too. So does
+  /// one of the very secret that is added again.
+  func superseded(
+    by identity: Identity, at provider: ProviderName, _ token: Secret?
+  ) throws(AgentFailure) -> [OutboxEntry] {
+    if let token, vault.providerTable.all[provider]?.configuration.kind == .secret {
+      return try entries().filter { $0.provider == provider && $0.token.equals(token) }
+    }
+    guard vault.providerTable.all[provider]?.configuration.revocationScope == .grant else { return [] }
+    return try entries(of: identity, at: provider)
+  }
+
+  // MARK: making entries
+
+  /// An entry for a token of an account that is signed in or was just signed out.
+  package func entry(for token: Secret, of profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
+    let now = vault.time.now(for: profile.provider)
+    let patience = now + RevocationOutbox.patience
+    var entry = OutboxEntry(
+      id: vault.entropy.bytes(16), token: token, provider: profile.provider, issuer: profile.identity.issuer,
+      accountLabel: profile.alias?.text ?? profile.id.text, identity: profile.identity, now: now,
+      expiresAt: expiresAt.map { min($0, patience) } ?? patience)
+    entry.sender = vault.providers.issuer(of: profile)?.forRevocation
+    entry.username = profile.secret?.username
+    return entry
+  }
+
+  /// The refresh token of a grant that a new sign-in of the same person replaces. Nil where its revocation would end
+  /// the new grant, or the provider has none.
+  ///
+  /// - Parameter username: what goes with a secret.
+  func entry(
+    forReplaced grant: LoadedGrant, of profile: AccountProfile, by successor: Secret?, username: String? = nil
+  ) -> OutboxEntry? {
+    guard let provider = vault.providers.issuer(of: profile), provider.canRevoke,
+      provider.configuration.revocationScope != .grant, let token = grant.livingRefreshToken
+    else { return nil }
+    // A provider may answer the second sign-in with the token of the first.
+    if let successor, successor.equals(token) { return nil }
+    var entry = entry(for: token, of: profile, expiresAt: grant.grant.refreshTokenExpiresAt)
+    entry.username = username
+    return entry
+  }
+
+  /// An entry for a refresh token that came too late for its account. Nil if its revocation would end the account's new
+  /// sign-in, or if the account was forgotten and its provider is unknown.
+  package func entry(forOvertaken token: Secret, of origin: TokenOrigin) -> OutboxEntry? {
+    guard let profile = vault.directory.profiles[origin.account] else {
+      return origin.provider.flatMap { entry(forForgotten: token, of: origin, at: $0) }
+    }
+    // The account signed in again meanwhile: a revocation that ends the whole grant would end the new sign-in, too.
+    let scope = vault.providerTable.all[profile.provider]?.configuration.revocationScope
+    if profile.signInStatus == .signedIn, scope == .grant { return nil }
+    var late = entry(for: token, of: profile, expiresAt: nil)
+    // The account may have signed in at another client meanwhile.
+    late.sender = origin.provider?.forRevocation ?? late.sender
+    return late
+  }
+
+  /// A refresh token of an account that was forgotten meanwhile: nothing readable of the person is kept with it.
+  private func entry(forForgotten token: Secret, of origin: TokenOrigin, at provider: Provider) -> OutboxEntry? {
+    var entry = entry(forUnclaimed: token, at: provider, of: origin.identity, label: origin.account.text)
+    entry?.identity = try? vault.erased(origin.identity, at: provider.configuration.name)
+    return entry
+  }
+
+  /// An entry for a token of a sign-in that created no account. Nil if the token can't be revoked, or if that would end
+  /// the grant of a signed-in account.
+  package func entry(
+    forUnclaimed token: Secret, at provider: Provider, of identity: Identity?, label: String
+  ) -> OutboxEntry? {
+    let configuration = provider.configuration
+    guard provider.canRevoke else { return nil }
+    if configuration.revocationScope == .grant {
+      let isShared = vault.directory.profiles.values.contains {
+        $0.provider == configuration.name && $0.signInStatus == .signedIn
+          && (identity == nil || $0.identity == identity)
+      }
+      if isShared { return nil }
+    }
+    let now = vault.time.now(for: configuration.name)
+    var entry = OutboxEntry(
+      id: vault.entropy.bytes(16), token: token, provider: configuration.name, issuer: configuration.issuer,
+      accountLabel: label, identity: identity, now: now, expiresAt: now + RevocationOutbox.patience)
+    entry.sender = provider.forRevocation
+    return entry
+  }
+
+  // MARK: changes
+
+  /// Adds an entry for a token that came too late for its account: it must not be used, so it is revoked.
+  package func quarantine(_ token: Secret, of origin: TokenOrigin) -> ChangeSet<OutboxEntry?> {
+    saving(entry(forOvertaken: token, of: origin))
+  }
+
+  /// Adds an entry for a token of a sign-in that created no account.
+  package func quarantine(
+    _ token: Secret, at provider: Provider, of identity: Identity?, label: String
+  ) -> ChangeSet<OutboxEntry?> {
+    saving(entry(forUnclaimed: token, at: provider, of: identity, label: label))
+  }
+
+  private func saving(_ entry: OutboxEntry?) -> ChangeSet<OutboxEntry?> {
+    ChangeSet(entry.map { [putting($0)] } ?? [], result: entry)
+  }
+}

@@ -1,0 +1,84 @@
+package import AgentCore
+package import AgentModel
+package import AgentOAuth
+internal import AgentPorts
+package import AgentRecords
+package import AgentStore
+
+/// The parts of the agent that `Account` uses.
+package final class AccountDependencies: Sendable {
+  /// What accounts have the parts do that are made after them.
+  package struct LaterParts: Sendable {
+    /// Sends an entry of the outbox in the background.
+    package var revoke: @Sendable (OutboxEntry) -> Void
+    /// Tries the outstanding revocations of one person at a provider, or of all persons, within a few seconds.
+    package var drain: @Sendable (ProviderName, Identity?) async -> Void
+    /// The account may deliver operations again: it signed in, or its data is open.
+    package var operationsMayGo: @Sendable (AccountID) -> Void
+    /// A host answered where none did.
+    package var networkIsThere: @Sendable () -> Void
+
+    package init(
+      revoke: @escaping @Sendable (OutboxEntry) -> Void,
+      drain: @escaping @Sendable (ProviderName, Identity?) async -> Void,
+      operationsMayGo: @escaping @Sendable (AccountID) -> Void, networkIsThere: @escaping @Sendable () -> Void
+    ) {
+      self.revoke = revoke
+      self.drain = drain
+      self.operationsMayGo = operationsMayGo
+      self.networkIsThere = networkIsThere
+    }
+  }
+
+  package let vault: VaultActor
+  package let background: BackgroundWork
+  package let gate: ExchangeGate
+  let renewals: RenewalTimer
+  package let tokenCache: TokenCache
+  package let validTokens: ValidTokens
+  package let decisions: DecisionCache
+  package let events: any EventPublishing
+  package let connectivity: ConnectivityState
+  package let time: TimeKeeper
+  /// For how long the policy of a provider's accounts allows anything offline in a state; nil if it allows nothing.
+  let offlineWindow: @Sendable (ProviderName, PolicyFacts.State) -> Milliseconds?
+  package let stepUps: StepUps
+  package let metadata: MetadataRefresher
+  let keySets = KeySets()
+  /// What servers told for the proofs of bound tokens.
+  let nonces = DPoPNonces()
+  package let demands = LastDemands()
+  package let environment: AgentEnvironment
+  package let later: LaterParts
+
+  package init(
+    vault: VaultActor, tokenCache: TokenCache, validTokens: ValidTokens, decisions: DecisionCache, time: TimeKeeper,
+    stepUps: StepUps, background: BackgroundWork, events: any EventPublishing, environment: AgentEnvironment,
+    offlineWindow: @escaping @Sendable (ProviderName, PolicyFacts.State) -> Milliseconds?, later: LaterParts
+  ) {
+    self.vault = vault
+    self.background = background
+    gate = ExchangeGate(clock: environment.clock, background: background)
+    renewals = RenewalTimer(clock: environment.clock, background: background)
+    self.tokenCache = tokenCache
+    self.validTokens = validTokens
+    self.decisions = decisions
+    self.events = events
+    connectivity = ConnectivityState(
+      events: events, clock: environment.clock, decisions: decisions, cameOnline: later.networkIsThere)
+    self.time = time
+    self.offlineWindow = offlineWindow
+    self.stepUps = stepUps
+    metadata = MetadataRefresher(vault: vault, background: background, environment: environment, time: time)
+    self.environment = environment
+    self.later = later
+  }
+
+  package func client(of provider: Provider) -> ProviderClient {
+    var dependencies = ProviderClient.Dependencies(environment, time: time)
+    dependencies.nonces = nonces
+    dependencies.http = ObservedHTTPExchange(
+      base: environment.http, provider: provider, connectivity: connectivity, metadata: metadata)
+    return ProviderClient(provider: provider, dependencies: dependencies)
+  }
+}

@@ -1,0 +1,67 @@
+public import AgentCore
+package import AgentOAuth
+public import AgentPorts
+internal import AgentRecords
+
+/// The agent's only access to the outside: every effect it has goes through one of these.
+public struct AgentEnvironment: Sendable {
+  public var clock: any AgentClock
+  public var entropy: any Entropy
+  public var http: any HTTPExchange
+  public var signatures: any SignatureVerifier
+  public var keys: any ClientKeySigner
+  public var redirects: any RedirectListenerFactory
+  public var directories: any DirectoryAccounts
+  public var browser: any BrowserOpener
+  public var prompter: any Prompter
+  /// Beside the PIN, which the agent judges itself.
+  public var stepUpMethods: [any StepUpProver]
+  public var signals: any SystemSignals
+  public var backups: any BackupFiles
+  public var configuration: StartConfiguration
+  /// Where an organisation's signed policies come from; nil for none.
+  public var policySource: PolicySource?
+  public var log: any AgentLog
+  package let refusals: ProviderRefusals
+  package let figures: FigureKeeper
+  /// Of long answers, until clients have read them.
+  package let answers = MemoryBudget(bytes: 32 << 20)
+  /// Of requests, until they were served: as many of the longest lines as one connection may have in flight.
+  package let requests = MemoryBudget(bytes: 128 << 20)
+
+  public init(
+    clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
+    keys: any ClientKeySigner = NoClientKeys(), redirects: any RedirectListenerFactory,
+    directories: any DirectoryAccounts,
+    browser: any BrowserOpener = NoBrowser(), prompter: any Prompter = NoPrompter(),
+    stepUpMethods: [any StepUpProver] = [], signals: any SystemSignals = NoSystemSignals(),
+    backups: any BackupFiles = NoBackupFiles(), configuration: StartConfiguration = StartConfiguration(),
+    policySource: PolicySource? = nil, log: any AgentLog
+  ) {
+    self.clock = clock
+    self.entropy = entropy
+    self.http = http
+    self.signatures = signatures
+    self.keys = keys
+    self.redirects = redirects
+    self.directories = directories
+    self.browser = browser
+    self.prompter = prompter
+    self.stepUpMethods = stepUpMethods
+    self.signals = signals
+    self.backups = backups
+    self.configuration = configuration
+    self.policySource = policySource
+    self.log = log
+    refusals = ProviderRefusals(log: log)
+    figures = FigureKeeper(clock: clock)
+  }
+}
+
+extension ProviderClient.Dependencies {
+  init(_ environment: AgentEnvironment, time: TimeKeeper) {
+    self.init(
+      http: environment.http, clock: environment.clock, entropy: environment.entropy, keys: environment.keys,
+      signatures: environment.signatures, time: time, refusals: environment.refusals)
+  }
+}

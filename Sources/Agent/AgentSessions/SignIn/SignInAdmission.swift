@@ -1,0 +1,206 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+internal import AgentRecords
+internal import AgentStore
+internal import Secrets
+
+/// Turns the token endpoint's answer into a durable account, for every flow. A part of `SignInCoordinator`, which knows
+/// whether the sign-in still wants the answer.
+struct SignInAdmission: Sendable {
+  let dependencies: AccountDependencies
+  let accounts: AccountDirectory
+  let groups: AdmissionGroups
+
+  /// A token endpoint's answer to a sign-in, and what was asked for.
+  struct IssuedAnswer: Sendable {
+    let body: Secret
+    let sentAt: BootInstant
+    let nonce: IDTokenPolicy.Nonce
+    let scopes: [String]
+    var details: AuthorizationDetails?
+    var authentication = RequestedAuthentication()
+    /// The key of the proof that the request had.
+    var deviceKey: DeviceKey?
+    /// The account that is signed in again.
+    var expected: AccountID?
+    var alias: Alias?
+    /// The token that an import came with: it is still the one where the provider does not rotate.
+    var imported: Secret?
+    /// The limits of the caller that imports: no other account than it covers gets the token.
+    var limits: EffectiveGrant?
+    /// The sign-in that asked; nil for an import, which no caller can cancel.
+    var job: String?
+
+    init(_ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce) {
+      (self.body, self.sentAt, self.nonce, self.job) = (body, sentAt, nonce, job.id)
+      (scopes, expected, alias) = (job.scopes, job.wishes.account, job.wishes.alias)
+      (details, authentication, deviceKey) = (job.wishes.details, job.wishes.authentication, job.deviceKey)
+    }
+
+    init(
+      _ body: Secret, _ sentAt: BootInstant, importing token: Secret, scopes: [String], alias: Alias?,
+      by limits: EffectiveGrant?
+    ) {
+      (self.body, self.sentAt, self.scopes, self.alias, self.limits) = (body, sentAt, scopes, alias, limits)
+      (nonce, imported) = (.unasked, token)
+    }
+  }
+
+  /// Makes an account of the answer. If that fails, the tokens that were issued belong to no account and are revoked.
+  func admit(
+    _ answer: IssuedAnswer, _ client: ProviderClient, of signIns: isolated SignInCoordinator
+  ) async throws(AgentFailure) -> Admitted {
+    var person: IdentityProof.Person?
+    do throws(AgentFailure) {
+      return try await admit(answer, client, &person, of: signIns)
+    } catch {
+      // Such a commit may have landed, and only the next start tells: the account may own the token then.
+      if error.storeFailure == .inputOutput { throw error }
+      let wasSpent = await disown(answer, at: client.provider, of: person?.identity)
+      guard answer.imported != nil, wasSpent else { throw error }
+      throw .signIn(.importedTokenSpent(error))
+    }
+  }
+
+  private func admit(
+    _ answer: IssuedAnswer, _ client: ProviderClient, _ found: inout IdentityProof.Person?,
+    of signIns: isolated SignInCoordinator
+  ) async throws(AgentFailure) -> Admitted {
+    guard
+      let response = TokenResponse(body: answer.body, client.provider.scopeSeparators)?.usable(with: answer.deviceKey)
+    else { throw .signIn(.notATokenResponse) }
+    guard response.accessToken != nil else {
+      if response.isBound, response.issuedAccessToken, answer.deviceKey == nil { throw .signIn(.boundUnasked) }
+      throw .signIn(response.unknownTokenType.map { .unknownTokenType($0) } ?? .notATokenResponse)
+    }
+    let configuration = client.provider.configuration
+    let deviceKey = response.isBound ? answer.deviceKey : nil
+    if deviceKey == nil, client.provider.refusesBearerTokens { throw .signIn(.notBound) }
+    // The answer told the time before its ID token is judged by it: a machine whose clock is hours off signs in all the
+    // same. For a provider that never sent a `Date`, the wall clock counts.
+    let now = dependencies.time.now(for: configuration.name)
+    var person: IdentityProof.Person
+    do throws(IdentityFailure) {
+      let proof = IdentityProof(
+        client: client, now: now, device: deviceKey, keySets: dependencies.keySets,
+        authentication: answer.authentication)
+      person = try await proof.identify(response, nonce: answer.nonce, scopes: answer.scopes)
+    } catch {
+      throw .signIn(.identity(error))
+    }
+    await keepUnproven(&person, of: answer.expected, at: configuration.name)
+    found = person
+    for warning in person.warnings {
+      dependencies.environment.log.log(.notice, "odd ID token", [(.reason, .name(warning.rawValue))])
+    }
+    if configuration.revocationScope != .grant { await dependencies.later.drain(configuration.name, person.identity) }
+    // The last await before the sign-in is handed to its group (`AdmissionGroups`).
+    if let ended = signIns.failureOfEnded(answer.job) { throw ended }
+    var grant = GrantRecord(
+      refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
+      scopes: .granted(response.scope, orAsked: ScopeSet(answer.scopes)),
+      refreshTokenExpiresAt: response.refreshTokenLifetime?.end.map {
+        dependencies.time.now(for: configuration.name) + $0
+      })
+    grant.verifiedIDToken = person.idToken.map(Fingerprint.of)
+    grant.authTime = person.idToken.flatMap(IDTokenIdentity.read)?.authTime
+    if person.idToken != nil, case .required(let nonce) = answer.nonce { grant.nonce = nonce }
+    grant.deviceKey = deviceKey
+    grant.requestedDetails = answer.details
+    // Without a word of the provider nothing shows that it knows them (RFC 9396 §7).
+    grant.details = response.authorizationDetails.flatMap { $0.isEmpty ? nil : $0 }
+    let token = AccessToken(
+      response, for: .standard, of: grant, sentAt: answer.sentAt, clock: signIns.clock,
+      now: dependencies.time.now(for: configuration.name))
+    var told = client.provider.rights(in: response, for: .standard, scopes: grant.scopes, source: .signIn)
+    told.roles = told.roles ?? person.roles
+    let admission = Admission(
+      identity: person.identity, provider: configuration.name, issuedBy: client.provider.issuingClient,
+      alias: answer.alias, displayName: person.displayName,
+      email: person.email, grant: grant, idToken: person.idToken, tokens: AccessTokens(token.map { [$0] } ?? []),
+      told: told, sentAt: answer.sentAt, expected: answer.expected, limits: answer.limits)
+    let admitted = try await groups.admit(admission)
+    await settle(admitted, rule: client.provider.refreshRule, idToken: person.idToken)
+    return admitted
+  }
+
+  /// Hands what is durable to the account's actor, tells it, and begins what waited for it.
+  func settle(_ admitted: Admitted, rule: ProviderConfiguration.RefreshRule, idToken: Secret?) async {
+    let account = accounts.account(admitted.profile.id)
+    await account.signedIn(
+      admitted.profile, admitted.grant, rule: rule, admitted.tokens.all.first, idToken: idToken,
+      rights: admitted.rightsChange?.rights, unlockGeneration: admitted.unlockGeneration)
+    tell(admitted)
+    if let replaced = admitted.replaced { dependencies.later.revoke(replaced) }
+    if admitted.profile.kind == .openid { await account.fetchRights() }
+    dependencies.later.operationsMayGo(admitted.profile.id)
+  }
+
+  /// An account whose person nothing proves keeps its identity when the person names it, whatever the server says of the
+  /// person this time (docs/providers.md, Plain OAuth servers).
+  private func keepUnproven(
+    _ person: inout IdentityProof.Person, of expected: AccountID?, at provider: ProviderName
+  ) async {
+    guard let expected, let profile = try? await dependencies.vault.profile(.id(expected)),
+      profile.provider == provider, profile.identity.isUnproven
+    else { return }
+    person.identity = profile.identity
+    person.idToken = nil
+  }
+
+  /// Puts a refresh token that was issued and that no account may have into the outbox, so that it does not live on
+  /// without an owner. True if one was issued.
+  private func disown(_ answer: IssuedAnswer, at provider: Provider, of identity: Identity?) async -> Bool {
+    guard let token = TokenResponse(body: answer.body)?.refreshToken else { return false }
+    // Where the provider does not rotate, it is the person's own still.
+    if let imported = answer.imported, imported.equals(token) { return false }
+    do throws(AgentFailure) {
+      let label = answer.alias?.text ?? provider.configuration.name.text
+      let entry = try await dependencies.vault.commit(
+        orLeave: PendingRecord.unclaimed(token, at: provider.configuration.name, provider, label: label)
+      ) { vault throws(AgentFailure) in vault.outbox.quarantine(token, at: provider, of: identity, label: label) }
+      if let entry, let entry { dependencies.later.revoke(entry) }
+    } catch {
+      // The disk is full: once, without a memory of it.
+      let client = dependencies.client(of: provider)
+      dependencies.background.start { _ = await client.revoke(token, .refreshToken) }
+    }
+    return true
+  }
+
+  /// Where a revocation ends all that a person granted, it must come before the new tokens are made, or it would reach
+  /// them too.
+  func drainBeforeIssue(_ job: SignInJob) async {
+    guard job.provider.configuration.revocationScope == .grant else { return }
+    var expected: Identity?
+    if let account = job.wishes.account {
+      guard let profile = try? await dependencies.vault.profile(.id(account)) else { return }
+      expected = profile.identity
+    }
+    await dependencies.later.drain(job.provider.configuration.name, expected)
+  }
+
+  private func tell(_ admitted: Admitted) {
+    let profile = admitted.profile
+    for entry in admitted.superseded {
+      dependencies.events.publish(
+        .revocationAbandoned(revocation: entry.name, issuer: entry.issuer, reason: "superseded"))
+    }
+    if admitted.isNew {
+      dependencies.events.publish(
+        .accountAdded(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
+        account: profile.id)
+    } else if admitted.previousState != profile.restingState {
+      dependencies.events.publish(
+        .sessionStateChanged(profile.restingState, previous: admitted.previousState), account: profile.id)
+    }
+    if !admitted.isNew, let rightsChange = admitted.rightsChange, rightsChange.isChanged {
+      dependencies.events.publish(.snapshotChanged(rightsChange.rights.snapshot), account: profile.id)
+    }
+    if admitted.becameActive {
+      dependencies.events.publish(.accountSwitched(active: profile.id, previous: nil), account: profile.id)
+    }
+  }
+}

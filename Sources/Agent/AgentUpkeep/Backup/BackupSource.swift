@@ -1,0 +1,41 @@
+internal import AgentModel
+package import AgentPorts
+internal import AgentRecords
+package import AgentStore
+package import AgentVault
+
+extension OpenVault {
+  package var backup: BackupSource { BackupSource(vault: self) }
+}
+
+/// The vault's part of a backup: the moment at which the copy is made, and the entry that says so.
+package struct BackupSource {
+  package let vault: OpenVault
+
+  /// Copies the store as it is now, and returns what opens the copy.
+  package func snapshot(to path: String) throws(AgentFailure) -> @Sendable (any Store) -> Vault {
+    do {
+      try vault.records.store.snapshot(to: path)
+    } catch {
+      throw .backup(error)
+    }
+    return vault.records.opensCopies
+  }
+
+  func note(
+    _ accounts: Int, includesRefreshTokens: Bool, failure: AgentFailure? = nil
+  ) -> ChangeSet<Void> {
+    ChangeSet([
+      vault.audited(
+        .agentBackup, outcome: failure.map { $0.kind.rawValue } ?? "ok", .accounts(Int64(accounts)),
+        .includesRefreshTokens(includesRefreshTokens))
+    ])
+  }
+}
+
+extension BackupMoment {
+  /// Throws if the copy holds what was taken back since it was made.
+  func requireSame(_ now: BackupMoment) throws(AgentFailure) {
+    guard self == now else { throw .backup(BackupFailure.overtaken) }
+  }
+}

@@ -1,0 +1,116 @@
+import CommandSupport
+import FileRules
+import Glibc
+
+/// Which directories of this machine a sandbox may show.
+struct SandboxPlaces {
+  /// The person's home, without links.
+  let home: String
+  /// What no sandbox shows, with what it is.
+  private let ofLanyard: [(path: String, what: String)]
+
+  init() throws(CommandFailure) {
+    guard let named = Environment.value("HOME"), let home = Self.real(named), home != "/" else {
+      throw .usage("HOME names no directory of yours, which the sandbox would hide. The command was not run.")
+    }
+    self.home = home
+    var places: [(String?, String)] = [
+      (AgentPaths.stateDirectory, "the agent's accounts"),
+      (try StoreFile.configuration("lanyard"), "Lanyard's configuration"),
+    ]
+    // Without a place there is no socket, either.
+    if let socket = try? AgentPaths.socket() { places.append((AgentPaths.directory(of: socket), "the agent's socket")) }
+    // What is not there yet may be there later.
+    ofLanyard = places.compactMap { path, what in path.map { (path: Self.real($0) ?? $0, what: what) } }
+  }
+
+  static func real(_ path: String) -> String? {
+    guard let found = realpath(path, nil) else { return nil }
+    defer { free(found) }
+    return String(cString: found)
+  }
+
+  /// The directory of a profile: below the home if it begins with `~/`.
+  func expanded(_ path: String) -> String { path.hasPrefix("~/") ? home + path.dropFirst() : path }
+
+  /// The current directory.
+  func current() throws(CommandFailure) -> String {
+    guard let directory = AgentPaths.workingDirectory.flatMap(Self.real) else {
+      throw .usage("The current directory is gone. The command was not run.")
+    }
+    try check(directory, "The current directory", help: "Start it in a project's directory.")
+    return directory
+  }
+
+  /// What an option or a profile names, without links. A file may be read.
+  func named(_ path: String, by word: String, mayBeFile: Bool) throws(CommandFailure) -> String {
+    guard let found = Self.real(AgentPaths.absolute(path)) else {
+      throw .usage(
+        "\(word) \(Text.shown(path)): \(SystemError.message(errno)). The command was not run.")
+    }
+    var information = stat()
+    guard stat(found, &information) == 0, mayBeFile || information.st_mode & S_IFMT == S_IFDIR else {
+      throw .usage("\(word) \(Text.shown(path)) is no directory. The command was not run.")
+    }
+    try check(found, "\(word) \(Text.shown(path))", help: "Name a directory that a project needs.")
+    return found
+  }
+
+  /// Only what is whole in a sandbox may be shown to it: neither the home nor anything of Lanyard.
+  private func check(_ path: String, _ subject: String, help: String) throws(CommandFailure) {
+    if path == home || Self.holds(path, home) {
+      let relation = path == home ? "is" : "holds"
+      throw .usage("\(subject) \(relation) your home, which a sandbox hides. The command was not run.", hints: [help])
+    }
+    for (place, what) in ofLanyard {
+      guard path == place || Self.holds(path, place) || Self.holds(place, path) else { continue }
+      throw .usage(
+        "\(subject) would show \(what) (\(Text.shown(place))) to the command. The command was not run.", hints: [help])
+    }
+    for own in ["/proc", "/dev", "/sys"] where path == own || Self.holds(own, path) {
+      throw .usage(
+        "\(subject) is of the system's \(own), which no sandbox sees. The command was not run.", hints: [help])
+    }
+  }
+
+  private static func holds(_ directory: String, _ path: String) -> Bool {
+    directory == "/" || path.hasPrefix(directory + "/")
+  }
+
+  /// The system's directories, as they are here.
+  static var system: [SandboxPlan.System] {
+    let whole = ["/usr", "/etc", "/opt"].filter(isDirectory).map { SandboxPlan.System.directory($0) }
+    let others = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"].compactMap { path -> SandboxPlan.System? in
+      let capacity = Int(PATH_MAX)
+      let target = String(unsafeUninitializedCapacity: capacity) { buffer in
+        max(0, buffer.withMemoryRebound(to: CChar.self) { readlink(path, $0.baseAddress!, capacity) })
+      }
+      if !target.isEmpty { return .link(path, target: target) }
+      return isDirectory(path) ? .directory(path) : nil
+    }
+    return whole + others
+  }
+
+  /// The administrator's file for Lanyard may name what is of no concern to a program.
+  static var hidden: [String] { ["/etc/lanyard"].filter(isDirectory) }
+
+  static var settings: [String] {
+    ["/proc/acpi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"].filter { real($0) != nil }
+  }
+
+  private static func isDirectory(_ path: String) -> Bool {
+    var information = stat()
+    return lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// Makes the directory that a profile keeps, for this person alone.
+  static func make(_ kept: SandboxPlan.Kept) throws(CommandFailure) {
+    try SetupFile.makeDirectories(kept.outside)
+    guard (try? FileRule.privateDirectory.check(path: kept.outside)) != nil else {
+      throw CommandFailure(
+        .other, name: "output",
+        "\(Text.shown(kept.outside)) is not a directory that only you can use. The command was not run.",
+        hints: ["`chmod 700` makes it one."])
+    }
+  }
+}

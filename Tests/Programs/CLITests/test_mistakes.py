@@ -1,0 +1,172 @@
+"""What goes wrong in a first hour: each message is true, and the next command in it helps."""
+
+import json
+import os
+import shlex
+import time
+import unittest
+
+from test_hints import advice
+from person import Person
+from test_real import MISSING, RealPerson, RealProvider
+
+DOCUMENTS = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server")
+
+
+class EmptyInputTests(Person):
+    def test_without_a_terminal_an_empty_stdin_is_named(self):
+        self.agent({"agent.status": {"locked": False, "initialized": True}})
+        for words in (["backup", os.path.join(self.home, "b")], ["key", "add", "passphrase"], ["restore", "b"]):
+            with self.subTest(words):
+                told = self.refused(2, *words)
+                self.assertTrue(told.startswith("lanyard: stdin is empty. Nothing was changed.\n"), told)
+                self.assertNotIn("secret", told)
+
+
+class HelpTests(Person):
+    def test_help_about_a_command_with_a_slip_names_the_one_that_was_meant(self):
+        for words, meant in ((["help", "stauts"], "lanyard status"), (["help", "provider", "ad"], "lanyard provider add")):
+            told = self.refused(2, *words)
+            self.assertTrue(told.startswith(f"lanyard: Unknown command `{words[-1]}`. Did you mean `{meant}`?\n"), told)
+        for words in (["help"], ["help", "status"], ["help", "provider", "add"], ["help", "json"], ["help", "help"]):
+            self.answer(*words)
+
+
+@unittest.skipIf(MISSING, f"not built: {', '.join(MISSING)}")
+class StartTests(RealPerson):
+    def test_a_home_that_can_not_be_written_is_named_by_the_command_and_by_doctor(self):
+        closed = os.path.join(self.home, "closed")
+        with open(closed, "w", encoding="utf-8"):
+            pass
+        state = os.path.join(closed, "state")
+        told = self.refused(3, "status", environment={"LANYARD_STATE_DIR": state})
+        self.assertIn(f"{state} can't be created: Not a directory.", told)
+        self.assertNotIn("chmod", told)
+        self.assertIn("lanyard doctor", advice(told))
+        found = self.lanyard("doctor", environment={"LANYARD_STATE_DIR": state})
+        self.assertEqual(found.returncode, 1, found)
+        self.assertIn(f"problem  {state}: The state directory does not exist, and the agent can't create it: {closed}: ", found.stdout)
+        self.assertNotIn("the first start of the agent creates it", found.stdout.split("stateDirectory")[-1].split(state)[-1])
+
+    def test_a_socket_without_a_directory_is_a_problem_for_doctor_too(self):
+        if os.path.exists(f"/run/user/{os.geteuid()}"):
+            self.skipTest("this user has a runtime directory")
+        environment = {"XDG_RUNTIME_DIR": "", "LANYARD_SOCKET": ""}
+        told = self.refused(3, "status", environment=environment)
+        found = self.lanyard("doctor", environment=environment)
+        self.assertEqual(found.returncode, 1, found)
+        for words in (told, found.stdout):
+            self.assertIn("The agent's socket has no directory: XDG_RUNTIME_DIR is not set.", words)
+
+
+@unittest.skipIf(MISSING, f"not built: {', '.join(MISSING)}")
+class MistakeTests(RealProvider):
+    def fail_at(self, *paths, effect, **more):
+        for path in paths:
+            self.post("/practice/faults", path=path, effect=effect, count=100, **more)
+
+    def add(self, code=0):
+        done = self.lanyard("provider", "add", "idp", "--issuer", self.issuer, "--client-id", "lanyard-demo")
+        self.assertEqual(done.returncode, code, done)
+        return done.stderr
+
+    def test_without_an_account_no_command_advises_to_switch(self):
+        self.add()
+        for words in (["token"], ["can", "x"], ["exec", "--", "true"], ["operations"], ["request", "GET", self.issuer]):
+            with self.subTest(words):
+                told = self.refused(1, *words)
+                self.assertTrue(told.startswith("lanyard: No account is signed in.\n"), told)
+                self.assertNotIn("switch", told)
+                self.assertIn("lanyard login", advice(told))
+        self.sign_in("alice", "--alias", "work")
+        self.sign_in("bob", "--alias", "home")
+        self.answer("logout", "work")
+        told = self.refused(1, "token")
+        self.assertIn("lanyard switch", advice(told))
+        self.answer("switch", "home")
+        self.answer("token")
+
+    def test_the_token_that_is_there_is_printed_by_the_command(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        self.sign_in("bob", "--alias", "home")
+        token = self.answer("token", "home")
+        self.fail_at("/token", effect="answer", status=503)
+        told = self.refused(5, "token", "home", "--force")
+        command = next(command for command in advice(told) if command.startswith("lanyard token"))
+        self.assertEqual(self.answer(*shlex.split(command)[1:]), token)
+
+    def test_a_name_with_a_slip_is_no_change_that_was_not_made(self):
+        self.add()
+        for words in (["token", "wrk"], ["can", "x", "-u", "wrk"]):
+            self.assertNotIn("changed", self.refused(1, *words))
+
+    def test_a_command_of_an_account_without_a_token_is_not_in_the_audit_log_as_given_one(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        self.post("/practice/users", user="alice", disabled=True)
+        self.assertNotEqual(self.lanyard("token", "work", "--force").returncode, 0)
+        self.assertNotEqual(self.lanyard("exec", "work", "--", "true").returncode, 0)
+        events = [entry["event"] for entry in json.loads(self.answer("audit", "--json"))["entries"]]
+        self.assertNotIn("exec.begin", events)
+        self.post("/practice/users", user="alice", disabled=False)
+        self.sign_in("alice", "--account", "work")
+        self.answer("exec", "work", "--", "true")
+        events = [entry["event"] for entry in json.loads(self.answer("audit", "--json"))["entries"]]
+        self.assertEqual(events.count("exec.begin"), 1)
+
+    def test_a_page_that_answers_instead_of_the_provider_is_told(self):
+        self.fail_at(*DOCUMENTS, effect="notJSON")
+        told = self.add(code=1)
+        self.assertIn(f"What answered is no discovery document of {self.issuer}.", told)
+        self.assertIn("open any page in a browser", told)
+        self.post("/practice/reset")
+        self.add()
+        self.fail_at("/jwks", effect="notJSON")
+        found = self.lanyard("provider", "test", "idp").stdout
+        self.assertNotIn("discovery", found)
+        self.assertRegex(found, "problem +The keys that verify ID tokens could not be read: the answer is not what it should be")
+
+    def test_the_name_of_an_account_in_place_of_a_provider_is_told(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        told = self.refused(1, "login", "work")
+        self.assertEqual(advice(told)[0], "lanyard login --account work")
+        self.assertNotIn("provider add", told)
+        command = advice(told)[0]
+        self.assertIn("account work", self.sign_in("alice", *shlex.split(command)[2:]))
+
+    def test_status_of_an_account_that_is_not_there_names_it_and_what_was_meant(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        told = self.answer("status", "-u", "wrok")
+        self.assertRegex(told, r"Problem +There is no account wrok here\.\n")
+        self.assertIn("Did you mean work?", told)
+        self.assertNotIn("changed", told)
+
+    def test_the_token_that_is_being_waited_for_is_not_said_to_come_with_the_next_request(self):
+        self.post("/practice/options", accessTokenLifetimeSeconds=2)
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        time.sleep(3)
+        self.fail_at("/token", effect="hangBeforeProcessing")
+        self.lanyard("token", "work", "--timeout", "1")
+        told = self.answer("status")
+        self.assertIn("being refreshed", told)
+        self.assertNotIn("the next request refreshes it", told)
+
+    def test_a_preset_without_a_client_says_which_option_is_missing(self):
+        told = self.refused(2, "provider", "add", "--preset", "google")
+        self.assertTrue(told.startswith("lanyard: The option --client-id is missing. Nothing was changed.\n"), told)
+
+    def test_a_sign_in_again_that_finds_no_provider_names_the_account_as_it_was_typed(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        self.provider.terminate()
+        self.provider.wait()
+        told = self.refused(5, "login", "--account", "work")
+        self.assertIn("lanyard login --account work", advice(told))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,234 @@
+"""WebSockets through the proxy: the handshake gets the token, and messages go both ways until the grant ends."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import socket
+import ssl
+import struct
+import threading
+import time
+import unittest
+from typing import Callable, Dict, List, Optional
+
+from proxy_fixture import PATIENCE_SECONDS, Proxy, ProxyFixture, certificates, python_packages, status
+
+GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+
+
+def frame(opcode: int, payload: bytes, last: bool = True, mask: bool = False) -> bytes:
+    first, key = opcode | (0x80 if last else 0), os.urandom(4) if mask else b""
+    flag = 0x80 if mask else 0
+    if len(payload) < 126:
+        head = struct.pack("!BB", first, flag | len(payload))
+    elif len(payload) <= 0xFFFF:
+        head = struct.pack("!BBH", first, flag | 126, len(payload))
+    else:
+        head = struct.pack("!BBQ", first, flag | 127, len(payload))
+    return head + key + (bytes(byte ^ key[index % 4] for index, byte in enumerate(payload)) if mask else payload)
+
+
+class Reader:
+    def __init__(self, connection: socket.socket, rest: bytes = b"") -> None:
+        self.connection, self.rest = connection, rest
+
+    def take(self, count: int) -> bytes:
+        while len(self.rest) < count:
+            more = self.connection.recv(65536)
+            if not more:
+                raise EOFError
+            self.rest += more
+        taken, self.rest = self.rest[:count], self.rest[count:]
+        return taken
+
+    def head(self) -> bytes:
+        while b"\r\n\r\n" not in self.rest:
+            more = self.connection.recv(65536)
+            if not more:
+                break
+            self.rest += more
+        head, _, self.rest = self.rest.partition(b"\r\n\r\n")
+        return head + b"\r\n\r\n"
+
+    def frame(self) -> "tuple[int, bytes]":
+        first, length = struct.unpack("!BB", self.take(2))
+        masked, length = length & 0x80, length & 0x7F
+        if length == 126:
+            length, = struct.unpack("!H", self.take(2))
+        elif length == 127:
+            length, = struct.unpack("!Q", self.take(8))
+        key = self.take(4) if masked else b"\0\0\0\0"
+        return first, bytes(byte ^ key[index % 4] for index, byte in enumerate(self.take(length)))
+
+
+class Chat:
+    """A TLS server of WebSockets: it keeps the heads it got, and sends back each message, or what `reply` makes of it."""
+
+    def __init__(self) -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificates().certificate, certificates().key)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.context = context
+        self.heads: List[Dict[str, str]] = []
+        self.messages: List[bytes] = []
+        self.ended = threading.Event()
+        self.refusal: Optional[bytes] = None
+        self.reply: Callable[[Dict[str, str], bytes], bytes] = lambda head, message: frame(1, message)
+        self.place = f"localhost:{self.listener.getsockname()[1]}"
+        self.origin = "https://" + self.place
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def stop(self) -> None:
+        self.listener.close()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._speak, args=(connection,), daemon=True).start()
+
+    def _speak(self, raw: socket.socket) -> None:
+        try:
+            with self.context.wrap_socket(raw, server_side=True) as connection:
+                reader = Reader(connection)
+                lines = reader.head().decode().split("\r\n")
+                head = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)}
+                self.heads.append(head)
+                if self.refusal is not None:
+                    refusal, self.refusal = self.refusal, None
+                    connection.sendall(refusal)
+                    return
+                accept = base64.b64encode(hashlib.sha1((head["sec-websocket-key"] + GUID).encode()).digest()).decode()
+                connection.sendall(
+                    ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                     f"Sec-WebSocket-Accept: {accept}\r\nSet-Cookie: a=b\r\n\r\n").encode() + frame(1, b"welcome"))
+                while True:
+                    opcode, message = reader.frame()
+                    if opcode & 0x0F == 8:
+                        connection.sendall(frame(8, message))
+                        return
+                    self.messages.append(message)
+                    connection.sendall(self.reply(head, message))
+        except (OSError, EOFError, ssl.SSLError):
+            pass
+        finally:
+            self.ended.set()
+
+
+class WebSockets(ProxyFixture):
+    def setUp(self) -> None:
+        super().setUp()
+        self.chat = Chat()
+        self.addCleanup(self.chat.stop)
+        self.allow(self.api.origin, self.chat.origin)
+
+    def open(self, proxy: Proxy, *fields: str) -> "tuple[Reader, bytes]":
+        connection = proxy.tunnel(self.chat.place)
+        self.addCleanup(connection.close)
+        extra = "".join(field + "\r\n" for field in fields)
+        connection.sendall(
+            (f"GET /chat?room=1 HTTP/1.1\r\nHost: {self.chat.place}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+             f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n{extra}\r\n").encode())
+        reader = Reader(connection)
+        return reader, reader.head()
+
+    def test_the_handshake_gets_the_token_and_messages_go_both_ways(self) -> None:
+        reader, head = self.open(
+            self.proxy(), "Authorization: Bearer own", "Cookie: c=d", "Sec-WebSocket-Extensions: permessage-deflate",
+            "Origin: https://app.example")
+        self.assertEqual(status(head), 101, head)
+        self.assertNotIn(b"Set-Cookie", head)
+        self.assertEqual(reader.frame(), (0x81, b"welcome"))
+        for message in (b"hello", b"", b"x" * 70_000, b"\n".join([b"y" * 1000] * 200)):
+            reader.connection.sendall(frame(1, message, mask=True))
+            kind, told = reader.frame()
+            while not kind & 0x80:
+                kind, more = reader.frame()
+                told += more
+            self.assertEqual(told, message)
+        reader.connection.sendall(frame(8, struct.pack("!H", 1000), mask=True))
+        self.assertEqual(reader.frame(), (0x88, struct.pack("!H", 1000)))
+        self.assertTrue(self.chat.ended.wait(PATIENCE_SECONDS))
+        head_told = self.chat.heads[0]
+        self.assertEqual(head_told["authorization"], "Bearer " + self.token("work"))
+        self.assertEqual(head_told["host"], self.chat.place)
+        self.assertNotIn("cookie", head_told)
+        self.assertNotIn("sec-websocket-extensions", head_told)
+        entry = self.audited()[-1]
+        self.assertEqual((entry["facts"]["method"], entry["facts"]["origin"]), ("GET", self.chat.origin))
+
+    def test_a_protocol_that_holds_a_credential_is_left_out(self) -> None:
+        own = ["openai-insecure-api-key.canary", "base64url.bearer.authorization.k8s.io.canary", "access_token.canary",
+               "jwt.canary", "x-api-key-canary", "eyJhbGciOiJub25lIn0.canary.", "canary" * 20]
+        _, head = self.open(self.proxy(), "Sec-WebSocket-Protocol: " + ", ".join(["realtime", *own]))
+        self.assertEqual(status(head), 101, head)
+        self.assertEqual(self.chat.heads[0]["sec-websocket-protocol"], "realtime")
+        self.assertNotIn("canary", str(self.chat.heads))
+
+    def test_a_message_that_repeats_the_token_is_cut_off(self) -> None:
+        for cut in (lambda text: frame(1, text), lambda text: frame(1, text[:25], last=False) + frame(0, text[25:])):
+            self.chat.reply = lambda head, message: cut(head["authorization"].encode())
+            reader, head = self.open(self.proxy())
+            self.assertEqual(status(head), 101, head)
+            self.assertEqual(reader.frame(), (0x81, b"welcome"))
+            reader.connection.sendall(frame(1, b"who am I?", mask=True))
+            with self.assertRaises((EOFError, OSError)):
+                reader.frame()
+            self.assertNotIn(self.token("work").encode(), reader.rest)
+
+    def test_a_refused_token_is_replaced_once(self) -> None:
+        self.chat.refusal = b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\nContent-Length: 0\r\n\r\n"
+        reader, head = self.open(self.proxy())
+        self.assertEqual(status(head), 101, head)
+        tokens = [head["authorization"] for head in self.chat.heads]
+        self.assertEqual(len(set(tokens)), 2, "the second handshake had the refused token")
+
+    def test_a_refused_handshake_is_told(self) -> None:
+        self.chat.refusal = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 3\r\n\r\nno\n"
+        reader, head = self.open(self.proxy())
+        self.assertEqual(status(head), 403, head)
+        self.assertIn(b"Lanyard-Refusal: webSocketRefused", head)
+
+    def test_the_connection_ends_with_the_grant_and_with_the_account(self) -> None:
+        identity = self.grant("ci")
+        reader, head = self.open(self.proxy("--grant", "ci", account=None))
+        self.assertEqual((status(head), reader.frame()[1]), (101, b"welcome"))
+        self.caller.call("grant.revoke", {"grant": identity})
+        began = time.monotonic()
+        with self.assertRaises((EOFError, OSError)):
+            reader.frame()
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertTrue(self.chat.ended.wait(PATIENCE_SECONDS))
+
+    def test_the_grant_and_the_policy_decide_about_the_handshake(self) -> None:
+        self.grant("ci", origins=[self.api.origin])
+        proxy = self.proxy("--grant", "ci", account=None)
+        with self.assertRaises(AssertionError) as told:
+            proxy.tunnel(self.chat.place)
+        self.assertIn("403", str(told.exception))
+        self.assertEqual(self.chat.heads, [])
+
+    def test_websocket_client_passes(self) -> None:
+        python = os.path.join(python_packages(), "python")
+        told = self.through(
+            python, "-c", f"""
+import os, websocket
+from urllib.parse import urlsplit
+proxy = urlsplit(os.environ["https_proxy"])
+chat = websocket.create_connection(
+    "wss://{self.chat.place}/chat", http_proxy_host=proxy.hostname, http_proxy_port=proxy.port, proxy_type="http",
+    http_proxy_auth=(proxy.username, proxy.password), sslopt={{"ca_certs": os.environ["SSL_CERT_FILE"]}}, timeout=30)
+print(chat.recv())
+chat.send("hello")
+print(chat.recv())
+chat.close()
+""")
+        self.assertEqual(told.stdout, "welcome\nhello\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
