@@ -7,7 +7,7 @@ import time
 import unittest
 
 from test_hints import advice
-from person import Person
+from person import Person, interrupt
 from test_real import MISSING, RealPerson, RealProvider
 
 DOCUMENTS = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server")
@@ -126,6 +126,39 @@ class MistakeTests(RealProvider):
         found = self.lanyard("provider", "test", "idp").stdout
         self.assertNotIn("discovery", found)
         self.assertRegex(found, "problem +The keys that verify ID tokens could not be read: the answer is not what it should be")
+
+    def test_a_sign_in_behind_the_page_of_a_network_opens_no_page(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        self.fail_at(*DOCUMENTS, "/authorize", "/token", effect="notJSON")
+        for words in (["idp"], ["--account", "work"], ["idp", "--no-browser"], ["idp", "--paste"]):
+            with self.subTest(words):
+                told = self.refused(5, "login", *words)
+                self.assertTrue(told.startswith(f"lanyard: What answers at {self.issuer} is not the provider idp"), told)
+                self.assertIn("no page was opened", told)
+                self.assertIn("open any page in a browser", told)
+                self.assertIn("lanyard login --account work" if "work" in words else "lanyard login idp", advice(told)[0])
+        self.assertIn("open any page in a browser", self.refused(1, "provider", "add", self.issuer))
+        self.post("/practice/reset")
+        self.sign_in("alice", "--account", "work")
+
+    def test_a_server_that_sends_pages_of_its_own_is_signed_in_at(self):
+        endpoints = {name: f"{self.issuer}/{path}" for name, path in (("authorization", "authorize"), ("token", "token"))}
+        self.answer("rpc", "provider.add", json.dumps({
+            "name": "idp", "issuer": self.issuer, "clientId": "lanyard-demo", "endpoints": endpoints}))
+        self.fail_at(*DOCUMENTS, effect="notJSON")
+        process = self.start("login", "idp", "--no-browser")
+        self.assertTrue(self.page(process).startswith(endpoints["authorization"]))
+        interrupt(process)
+
+    def test_a_caller_that_does_not_wait_gets_the_token_that_is_there(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        token = self.answer("token", "work")
+        for words in (["work", "--timeout", "0"], ["work", "--timeout", "0", "-s", "openid"]):
+            self.assertEqual(self.answer("token", *words), token)
+        self.answer("token", "work", "--id")
+        self.answer("token", "work", "--id", "--timeout", "0")
 
     def test_the_name_of_an_account_in_place_of_a_provider_is_told(self):
         self.add()

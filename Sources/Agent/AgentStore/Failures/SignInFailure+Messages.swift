@@ -126,7 +126,7 @@ extension DocumentFailure {
     case .untrusted: "the server could not be trusted"
     case .unavailable(status: 0): "no answer came"
     case .unavailable(let status): "the server answered with status \(status)"
-    case .malformed: "the answer is not what it should be, and a sign-in page of the network may have given it"
+    case .malformed, .page: "the answer is not what it should be, and a sign-in page of the network may have given it"
     case .issuerMismatch: "it names another issuer"
     case .redirected(let origin): "the address \(Self.leads(to: origin))"
     }
