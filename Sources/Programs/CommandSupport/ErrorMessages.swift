@@ -104,6 +104,8 @@ public enum ErrorMessages {
     case "providerNotFound": "`lanyard provider list` shows the providers, `lanyard provider add URL` adds one."
     case "providerMisconfigured", "untrustedServer": "`lanyard doctor --online` checks the providers."
     case "agentLocked": byRemedy("unlock", account: account)
+    case "accountLocked":
+      "Once it is enabled again: `\(signInCommand(account))`, or wait 15 minutes."
     case "offline": byRemedy("connect", account: account)
     case "notPermitted":
       "LANYARD_GRANT_FILE names the file of the grant that this program presents."

@@ -23,6 +23,7 @@ struct SessionInfo {
   let refreshPhase: String
   let nextAttempt: Moment?
   let lastError: String?
+  let lastErrorAt: Moment?
   let deviceKeyID: String?
   let tokenBinding: String?
   /// The agent's JSON, for `--json`.
@@ -48,6 +49,7 @@ struct SessionInfo {
     refreshPhase = node["refresh"]?["phase"]?.string ?? "idle"
     nextAttempt = moment(node["refresh"]?["nextAttemptAt"])
     lastError = node["refresh"]?["lastError"]?["name"]?.string
+    lastErrorAt = moment(node["refresh"]?["lastError"]?["at"])
     deviceKeyID = node["deviceKeyId"]?.string
     tokenBinding = node["tokenBinding"]?.string
     json = node.text
@@ -70,9 +72,19 @@ struct SessionInfo {
     return switch freshness {
     case "fresh": "fresh\(expiry)"
     case "stale": "to be refreshed soon\(expiry)"
-    case "expired": refreshPhase == "idle" ? "expired: the next request refreshes it" : "expired"
-    case "none": "none yet"
+    case "expired": "expired" + whatTheNextRequestDoes("refreshes it")
+    case "none": "none in memory" + whatTheNextRequestDoes("gets one")
     default: "\(freshness)\(expiry)"
+    }
+  }
+
+  /// Empty while one is under way, and where a person has to do something first.
+  private func whatTheNextRequestDoes(_ usually: String) -> String {
+    guard refreshPhase == "idle" else { return "" }
+    return switch state {
+    case "active": ": the next request \(usually)"
+    case "offlineStale": ": the next request tries again"
+    default: ""
     }
   }
 
@@ -94,11 +106,17 @@ struct SessionInfo {
     return deviceKeyID.map { "to a key of this agent, \($0)" }
   }
 
+  /// The refresh that failed, and none has succeeded since.
+  private var lastFailureWords: String? {
+    let when = lastErrorAt.map { " " + words($0) } ?? ""
+    return lastError.map { "the last one failed\(when) (\(Text.words($0)))" }
+  }
+
   /// The running or waiting refresh, for a person; nil when there is none.
   var refreshWords: String? {
     let error = lastError.map { " after an error (\(Text.words($0)))" } ?? ""
     return switch refreshPhase {
-    case "idle": nil
+    case "idle": isOver ? nil : lastFailureWords
     case "inFlight": "being refreshed"
     case "inDoubt":
       "no answer came to the last one, so its outcome is unknown"

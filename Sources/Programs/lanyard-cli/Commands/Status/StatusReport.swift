@@ -101,6 +101,9 @@ struct StatusReport {
     {
       steps.append(step)
     }
+    if state == "locked" {
+      steps.append("Once it is enabled again: `lanyard login --account \(account.label)`, or wait 15 minutes.")
+    }
     for (number, step) in steps.enumerated() { facts.add(number == 0 ? "Next" : " ", step) }
     if session.remedies.isEmpty, let next = Self.next(state, account: account) { facts.add("Next", next) }
   }
