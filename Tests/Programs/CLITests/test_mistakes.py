@@ -5,9 +5,10 @@ import os
 import shlex
 import time
 import unittest
+import urllib.request
 
 from test_hints import advice
-from person import Person, interrupt
+from person import PATIENCE_SECONDS, Person, interrupt
 from test_real import MISSING, RealPerson, RealProvider
 
 DOCUMENTS = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server")
@@ -85,6 +86,41 @@ class MistakeTests(RealProvider):
         self.assertIn("lanyard switch", advice(told))
         self.answer("switch", "home")
         self.answer("token")
+
+    def test_the_active_account_is_named_by_its_alias(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        self.post("/practice/revoke", user="alice")
+        told = self.refused(4, "token", "--force")
+        self.assertEqual(advice(told), ["lanyard login --account work"])
+        self.assertNotIn("acc_", told)
+        self.sign_in("alice", *shlex.split(advice(told)[0])[2:])
+        self.answer("token")
+
+    def test_two_accounts_of_one_name_are_told_apart_by_their_aliases(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        self.answer("provider", "add", "other", "--issuer", self.issuer, "--client-id", "lanyard-demo")
+        process = self.start("login", "other", "--alias", "second")
+        self.post("/practice/options", autoApprove="alice")
+        urllib.request.urlopen(self.page(process), timeout=PATIENCE_SECONDS).close()
+        process.communicate(timeout=PATIENCE_SECONDS)
+        told = self.refused(1, "token", "alice@acme.example")
+        self.assertIn("  work: Alice Archer <alice@acme.example> at idp\n", told)
+        self.assertIn("  second: Alice Archer <alice@acme.example> at other\n", told)
+        self.assertNotIn("acc_", told)
+        self.assertIn("Name one by the word before the colon.", told)
+        self.answer("token", "second")
+
+    def test_a_switch_to_an_account_that_has_to_sign_in_says_so(self):
+        self.add()
+        self.sign_in("bob", "--alias", "home")
+        self.sign_in("alice", "--alias", "work")
+        self.post("/practice/revoke", user="bob")
+        self.refused(4, "token", "home", "--force")
+        told = self.lanyard("switch", "home")
+        self.assertEqual(advice(told.stderr), ["lanyard login --account home"])
+        self.assertEqual(advice(self.lanyard("switch", "work").stderr), [])
 
     def test_the_token_that_is_there_is_printed_by_the_command(self):
         self.add()
