@@ -27,9 +27,8 @@ from test_operations import ENTRY
 from test_real import MISSING, RealProvider
 
 # What runs a hint: a test of this file, `module.test` elsewhere, or `SHOWN` with what it shows; `NAME`: the text only
-# names a command. `NOT_RUN`: no test brings about the state in which the agent gives this advice and then follows it; its
-# command and options are looked at alone.
-SHOWN, NAME, NOT_RUN = "shown", "name", "not run"
+# names a command.
+SHOWN, NAME = "shown", "name"
 WAYS = {
     # Shown in `ShownTests`, in a world with two accounts.
     "lanyard doctor": (SHOWN, [], "is sound"),
@@ -129,6 +128,8 @@ WAYS = {
     "lanyard setup … --undo": "test_a_tool_is_set_up_and_undone",
     "lanyard setup … URL": "test_a_tool_is_set_up_and_undone",
     "lanyard setup git https://github.com/* --account ACCOUNT": "test_a_tool_is_set_up_and_undone",
+    "lanyard sandbox": NAME,
+    "lanyard sandbox -- COMMAND": "Proxy/test_sandbox.test_exit_codes_are_the_commands",
     # Those of programs beside this one.
     "lanyard export": "test_an_export_without_a_destination_names_them",
     "lanyard export journald": "test_an_export_without_a_destination_names_them",
@@ -173,7 +174,7 @@ WAYS = {
     "lanyard provider update … --redirect …:……": "test_a_provider_gets_a_path_of_its_own",
     "lanyard provider update … --redirect 8765": "test_agent_hints.test_a_server_that_compares_ports_gets_a_redirect_with_one",
     "lanyard rule remove RULE": "test_a_damaged_rule_that_doctor_names_is_removed",
-    "lanyard step-up --enroll --pinentry": NOT_RUN,
+    "lanyard step-up --enroll --pinentry": "test_agent_hints.test_a_policy_that_needs_a_pin_is_met_at_the_agents_prompt",
     "lanyard step-up --pinentry": "test_agent_hints.test_a_policy_that_needs_a_pin_is_met_at_the_agents_prompt",
     "lanyard step-up -u …": "test_agent_hints.test_an_operation_that_waits_for_a_pin_goes_on_with_it",
 }
@@ -198,7 +199,7 @@ class CollectionTests(Person):
 
     def test_each_test_of_an_entry_is_there(self):
         for hint, way in WAYS.items():
-            if way in (NAME, NOT_RUN) or way[0] == SHOWN:
+            if way == NAME or way[0] == SHOWN:
                 continue
             with self.subTest(hint):
                 module, _, name = way.rpartition(".")
@@ -327,7 +328,7 @@ class ShownTests(Following):
     def test_commands_that_show_something_show_it(self):
         self.two_accounts()
         for hint, way in WAYS.items():
-            if way in (NAME, NOT_RUN) or way[0] != SHOWN:
+            if way == NAME or way[0] != SHOWN:
                 continue
             with self.subTest(hint):
                 _, words, says = way
