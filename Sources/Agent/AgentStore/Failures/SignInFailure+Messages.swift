@@ -81,7 +81,8 @@ extension SignInFailure {
     case .identity(.accessTokenMissing): "The provider sent no access token. Nothing was kept."
     case .deviceFlowUnsupported:
       "This provider offers no sign-in by device code. Sign in by browser or paste, or give its device authorization endpoint by `provider.update`."
-    case .invalidDeviceAnswer: "The provider's answer names no code and no page for it. Nothing was kept."
+    case .invalidDeviceAnswer:
+      "The provider's answer names no code and no page for it. Or a sign-in page of the network answered instead of it: open any page in a browser. Nothing was kept."
     case .deviceCodeUnknown: "The provider does not know the code any more. Nothing was kept; begin again."
     case .portBusy(let port):
       "Port \(port), where this provider's answers come back, is used by another program. Free it and try again."
@@ -140,6 +141,8 @@ extension ExchangeFailure {
     case .offline:
       "The provider can't be reached. Nothing was kept; try again when the network and the provider work."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
+    case .transient(let word, _) where FailureClassifier.mayBeOfAPortal(word):
+      "A page came instead of the provider's answer, as the sign-in page of a network does: open any page in a browser. Nothing was kept; try again then."
     case .transient: "The provider could not answer now. Nothing was kept; try again later."
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
     case .misconfigured("invalid_scope"):

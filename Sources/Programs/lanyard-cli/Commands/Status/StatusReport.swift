@@ -128,7 +128,7 @@ struct StatusReport {
     }
     let told = problem.inWords()
     facts.add("Problem", told.message)
-    for hint in told.hints { facts.add("Next", hint) }
+    for (number, hint) in told.hints.enumerated() { facts.add(number == 0 ? "Next" : " ", hint) }
   }
 
   private static func next(_ state: String, account: AccountInfo) -> String? {
