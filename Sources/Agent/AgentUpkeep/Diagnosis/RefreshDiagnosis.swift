@@ -15,6 +15,8 @@ struct RefreshDiagnosis {
     guard let failed = session.lastError, [.active, .offlineStale].contains(session.state) else { return findings }
     let profile = session.profile
     let isServed = session.accessTokenExpiresAt.map { session.time.now < $0 } ?? false
+    // What the provider said is a finding of its own, and no token is missing yet.
+    if isServed, failed.kind == .providerMisconfigured { return findings }
     let message = "The last request to the provider \(profile.provider.text) failed: \(Self.cause(of: failed))."
     let remedy = Self.remedy(for: failed, at: profile.provider)
     if isServed {
