@@ -308,7 +308,11 @@ class RealDoctorTests(Doctor, RealProvider):
         with open(self.database, "r+b") as file:
             file.seek(100)
             file.write(b"\xff" * 3_000)
-        self.assertIn("damaged", self.one(self.doctor(1), "store", PROBLEM)["message"])
+        found = self.one(self.doctor(1), "store", PROBLEM)
+        self.assertIn("damaged", found["message"])
+        for words in [found["message"], *found["remedies"]]:
+            self.assertNotIn("lanyard doctor", words)
+            self.assertNotIn("missing", words)
         with open(self.database, "wb") as file:
             file.write(b"something else")
         os.chmod(self.database, 0o600)

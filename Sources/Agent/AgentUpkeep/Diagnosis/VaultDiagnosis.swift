@@ -322,7 +322,12 @@ extension Findings {
         "The file `\(name)` of the store has a second name (a hard link): others could read or replace it by that name.",
         "Find the other name (`find / -xdev -samefile` and the path of the file) and remove it, or copy the file and put the copy in its place."
       )
-    case .vault(.store(let failure), _) where failure != .corrupt:
+    case .vault(.store(.corrupt), _):
+      problem(
+        check, "The database is damaged: `lanyard.sqlite` or its -wal can't be read. The agent sends nothing of it.",
+        "Put back a copy of the whole state directory that is newer than the last sign-in.",
+        "Without one: move the state directory away, start the agent, and `lanyard restore` a backup.")
+    case .vault(.store, _):
       problem(check, error.message, "Repair the disk, or make the store writable again.")
     case .passphrase(.noMemory):
       problem(check, error.message, "Repair the disk, or make the store writable again.")
