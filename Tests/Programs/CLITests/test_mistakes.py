@@ -235,6 +235,7 @@ class MistakeTests(RealProvider):
         self.provider.wait()
         told = self.refused(5, "login", "--account", "work")
         self.assertIn("lanyard login --account work", advice(told))
+        self.assertIn("lanyard provider test idp", advice(self.refused(5, "login", "idp", "--device")))
 
 
 if __name__ == "__main__":

@@ -220,6 +220,10 @@ extension CommandFailure {
     told.hints = hints.map { hint in
       hint.hasPrefix("`lanyard login`") ? "`\(request.command)`" + hint.dropFirst("`lanyard login`".count) : hint
     }
+    // `ReachableProvider`, which asks for the other flows, says it there.
+    if request.flow == .device, status == .providerUnreachable {
+      told.hints.append("`lanyard provider test \(request.provider)` says what answers and what does not.")
+    }
     return told
   }
 }
