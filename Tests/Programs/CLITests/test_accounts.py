@@ -155,7 +155,9 @@ class StatusTests(Person):
         until = (now + datetime.timedelta(minutes=30)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
         self.agent({**accounts(WORK), "session.get": {
             **SESSION, "accessTokenExpiresAt": until, "serverTimeOffsetMs": 3 * 86_400_000}})
-        self.assertRegex(self.answer("status"), "Token +fresh, expires in 30 min")
+        told = self.answer("status")
+        self.assertRegex(told, "Token +fresh, expires in 30 min")
+        self.assertRegex(told, "Clock +this machine's is 3 days behind the provider's")
 
     def test_list_counts_on_this_machines_clock(self):
         def ago(**past):

@@ -42,7 +42,9 @@ package struct AgentDiagnosis: Sendable {
       let found = await look { vault in vault.diagnosis.account(account) }
       isSound = isSound && !found.contains { $0.check == "accountRecords" }
       findings += found
-      if let session = try? await self.accounts.account(account).session() {
+      if !found.contains(where: { $0.check == "accountRecords" }),
+        let session = try? await self.accounts.account(account).session()
+      {
         findings += RefreshDiagnosis(session: session).findings().list
       }
     }

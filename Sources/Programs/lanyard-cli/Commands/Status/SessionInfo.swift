@@ -16,6 +16,8 @@ struct SessionInfo {
   let now: Moment
   let clock: String
   let clockBehindSeconds: Int?
+  /// The time of the provider minus this machine's.
+  let clockOffsetSeconds: Int
   let scopes: [String]
   let lostScopes: [String]
   /// The types of the rights in detail that the provider granted.
@@ -40,7 +42,9 @@ struct SessionInfo {
     lastOnline = moment(node["lastOnlineAuthAt"])
     offlineGraceUntil = moment(node["offlineGraceUntil"])
     stepUpValidUntil = moment(node["stepUpValidUntil"])
-    now = Moment.now(offsetMilliseconds: Int(clamping: node["serverTimeOffsetMs"]?.integer ?? 0))
+    let offset = Int(clamping: node["serverTimeOffsetMs"]?.integer ?? 0)
+    now = Moment.now(offsetMilliseconds: offset)
+    clockOffsetSeconds = offset / 1000
     clock = node["clock"]?.string ?? ""
     clockBehindSeconds = node["clockBehindSeconds"]?.integer.map { Int($0) }
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
@@ -90,6 +94,17 @@ struct SessionInfo {
 
   /// "in 4 min", "3 h ago", "now".
   func words(_ moment: Moment) -> String { moment.relative(to: now) }
+
+  /// Honest clocks differ by less.
+  private static let notableSeconds = 120
+
+  /// The difference of the clocks where the provider told its time, for a person; nil if they agree.
+  var clockWords: String? {
+    guard clock != "suspect", abs(clockOffsetSeconds) > Self.notableSeconds else { return nil }
+    let side = clockOffsetSeconds > 0 ? "behind" : "ahead of"
+    let distance = Moment.spelledOut(abs(clockOffsetSeconds))
+    return "this machine's is \(distance) \(side) the provider's, by which the times here are"
+  }
 
   /// The end of the longest offline window that the policy gives the account as it is; nil without one.
   var offlineWords: String? {

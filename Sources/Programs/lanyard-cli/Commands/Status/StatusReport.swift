@@ -96,6 +96,7 @@ struct StatusReport {
       facts.add(
         "Clock", styled: Style.bad("suspect: \(behind)behind the time of the provider; set this machine's clock"))
     }
+    facts.add("Clock", styled: session.clockWords.map { Style.notice($0) })
     var steps: [String] = []
     for step in session.remedies.map({ ReasonMessages.remedy($0, account: account.label) }) where !steps.contains(step)
     {
