@@ -128,8 +128,6 @@ WAYS = {
     "lanyard setup … --undo": "test_a_tool_is_set_up_and_undone",
     "lanyard setup … URL": "test_a_tool_is_set_up_and_undone",
     "lanyard setup git https://github.com/* --account ACCOUNT": "test_a_tool_is_set_up_and_undone",
-    "lanyard sandbox": NAME,
-    "lanyard sandbox -- COMMAND": "Proxy/test_sandbox.test_exit_codes_are_the_commands",
     # Those of programs beside this one.
     "lanyard export": "test_an_export_without_a_destination_names_them",
     "lanyard export journald": "test_an_export_without_a_destination_names_them",
