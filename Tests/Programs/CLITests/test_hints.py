@@ -88,6 +88,7 @@ WAYS = {
     "lanyard key rotate": "test_a_removed_key_is_rotated_away",
     "lanyard grant revoke GRANT": "test_a_grant_that_others_could_read_is_revoked",
     "lanyard policy check FILE": "test_without_a_policy_one_is_set",
+    "lanyard policy show …": "test_mistakes.test_a_capability_with_a_slip_leads_to_the_policy",
     "lanyard policy set FILE": "test_without_a_policy_one_is_set",
     "lanyard policy set FILE --provider PROVIDER": "test_without_a_policy_one_is_set",
     "lanyard provider add NAME --issuer URL --client-id ID": "test_without_a_provider_one_is_added",

@@ -112,6 +112,18 @@ class MistakeTests(RealProvider):
         self.assertIn("Name one by the word before the colon.", told)
         self.answer("token", "second")
 
+    def test_a_capability_with_a_slip_leads_to_the_policy(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        path = os.path.join(self.home, "p.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"name": "default", "version": 1, "capabilities": {"orders.change": {"kind": "write"}}}, file)
+        self.answer("policy", "set", path)
+        told = self.lanyard("can", "orders.chnage")
+        self.assertEqual(told.returncode, 6, told)
+        self.assertEqual(advice(told.stdout), ["lanyard policy show default"])
+        self.assertIn("orders.change", self.answer(*shlex.split(advice(told.stdout)[0])[1:]))
+
     def test_a_switch_to_an_account_that_has_to_sign_in_says_so(self):
         self.add()
         self.sign_in("bob", "--alias", "home")
