@@ -178,17 +178,21 @@ class MistakeTests(RealProvider):
     def test_a_sign_in_behind_the_page_of_a_network_opens_no_page(self):
         self.add()
         self.sign_in("alice", "--alias", "work")
-        self.fail_at(*DOCUMENTS, "/authorize", "/token", effect="notJSON")
-        for words in (["idp"], ["--account", "work"], ["idp", "--no-browser"], ["idp", "--paste"]):
-            with self.subTest(words):
-                told = self.refused(5, "login", *words)
-                self.assertTrue(told.startswith(f"lanyard: What answers at {self.issuer} is not the provider idp"), told)
-                self.assertIn("no page was opened", told)
-                self.assertIn("open any page in a browser", told)
-                self.assertIn("lanyard login --account work" if "work" in words else "lanyard login idp", advice(told)[0])
-        self.assertIn("open any page in a browser", self.refused(1, "provider", "add", self.issuer))
-        self.post("/practice/reset")
+        page = {"effect": "notJSON"}
+        way_to_it = {"effect": "answer", "status": 302, "headers": {"Location": "http://portal.example/"}}
+        for fault in (page, way_to_it):
+            self.fail_at(*DOCUMENTS, "/authorize", "/token", **fault)
+            for words in (["idp"], ["--account", "work"], ["idp", "--no-browser"], ["idp", "--paste"]):
+                with self.subTest(words, **fault):
+                    told = self.refused(5, "login", *words)
+                    self.assertTrue(told.startswith(f"lanyard: What answers at {self.issuer} is not the provider idp"), told)
+                    self.assertIn("no page was opened", told)
+                    self.assertIn("open any page in a browser", told)
+                    self.assertIn("lanyard login --account work" if "work" in words else "lanyard login idp", advice(told)[0])
+            self.post("/practice/reset")
         self.sign_in("alice", "--account", "work")
+        self.fail_at(*DOCUMENTS, **page)
+        self.assertIn("open any page in a browser", self.refused(1, "provider", "add", self.issuer))
 
     def test_a_server_that_sends_pages_of_its_own_is_signed_in_at(self):
         endpoints = {name: f"{self.issuer}/{path}" for name, path in (("authorization", "authorize"), ("token", "token"))}
