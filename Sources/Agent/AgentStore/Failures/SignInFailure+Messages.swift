@@ -21,7 +21,8 @@ extension SignInFailure {
       answer comes back could not be taken: \(last.meaning). Begin again; nothing was changed.
       """
     case .cancelled: "The sign-in was cancelled. Nothing was changed."
-    case .denied, .answer(.denied): "The sign-in was denied at the provider. Nothing was changed."
+    case .denied, .answer(.denied):
+      "The sign-in was denied at the provider, by you or by its rules: it may have disabled the account, and its page in the browser may say more. Nothing was changed."
     case .otherPerson:
       "Another person signed in than the one whose account was named. Nothing of that account was changed."
     case .secretRefused: "The provider refuses this secret. Nothing was kept; make another one on the provider's page."
