@@ -148,7 +148,9 @@ class StatusTests(Person):
     def test_status_of_a_disabled_account_says_what_follows_the_administrator(self):
         self.agent({**accounts({**WORK, "state": "locked"}),
                     "session.get": {**SESSION, "state": "locked", "remedies": ["administrator"]}})
-        self.assertRegex(self.answer("status"), "Next +Ask the administrator .*\n +Once it is enabled again: `lanyard login --account work`")
+        self.assertRegex(
+            self.answer("status"), "Next +The provider has disabled this account: ask its administrator\\.\n"
+            " +Once it is enabled again: `lanyard login --account work`, or wait 15 minutes")
 
     def test_status_counts_on_the_clock_of_the_provider(self):
         now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=3)

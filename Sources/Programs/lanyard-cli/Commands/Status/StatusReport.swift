@@ -102,9 +102,7 @@ struct StatusReport {
     {
       steps.append(step)
     }
-    if state == "locked" {
-      steps.append("Once it is enabled again: `lanyard login --account \(account.label)`, or wait 15 minutes.")
-    }
+    if state == "locked" { steps = Self.stepsOfADisabled(account) }
     for (number, step) in steps.enumerated() { facts.add(number == 0 ? "Next" : " ", step) }
     if session.remedies.isEmpty, let next = Self.next(state, account: account) { facts.add("Next", next) }
   }
@@ -132,11 +130,17 @@ struct StatusReport {
     for (number, hint) in told.hints.enumerated() { facts.add(number == 0 ? "Next" : " ", hint) }
   }
 
+  private static func stepsOfADisabled(_ account: AccountInfo) -> [String] {
+    [
+      "The provider has disabled this account: ask its administrator.",
+      "Once it is enabled again: `lanyard login --account \(account.label)`, or wait 15 minutes.",
+    ]
+  }
+
   private static func next(_ state: String, account: AccountInfo) -> String? {
     switch state {
     case "reauthenticationRequired", "interactionRequired", "signedOut":
       "sign in again: `lanyard login --account \(account.label)`"
-    case "locked": "the provider has disabled this account: ask its administrator"
     default: nil
     }
   }
