@@ -57,6 +57,9 @@ struct AccountInfo {
     }
   }
 
+  /// The provider gives it no token before the person signs in.
+  var needsSignIn: Bool { ["reauthenticationRequired", "interactionRequired"].contains(state) }
+
   /// A hard sign-out erased whose account it is.
   var isErased: Bool { state == "signedOut" && subject.hasPrefix("erased:") }
 

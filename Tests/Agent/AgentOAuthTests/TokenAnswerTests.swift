@@ -131,6 +131,8 @@ import AgentOAuth
     #"{"type":"https://api.acme.example/problems/auth-session-revoked","title":"t","status":401}"#,
     #"{"type":"urn:acme:AUTH_SESSION_REVOKED"}"#, #"{"error":{"code":"AUTH_SESSION_REVOKED","message":"Signed out."}}"#,
     #"{"error":{"code":400,"message":"AUTH_SESSION_REVOKED","status":"INVALID_ARGUMENT"}}"#,
+    #"{"error":{"errorCode":"AUTH_SESSION_REVOKED"}}"#, #"{"error":{"error":"AUTH_SESSION_REVOKED"}}"#,
+    #"{"error":{"type":"https://api.acme.example/problems/auth-session-revoked","status":401}}"#,
     #"{"errors":[{"status":"401","code":"AUTH_SESSION_REVOKED"}]}"#,
     #"{"error":"Unauthorized","code":"AUTH_SESSION_REVOKED","statusCode":401}"#,
     #"{"success":false,"code":"AUTH_SESSION_REVOKED","data":null}"#,

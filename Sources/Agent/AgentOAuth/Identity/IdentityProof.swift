@@ -178,8 +178,10 @@ package struct IdentityProof {
     do throws(DocumentFailure) {
       return try await client.documents.readKeys(into: keySets)
     } catch {
-      if case .malformed = error { throw .idTokenInvalid(.keySetMalformed) }
-      throw .keysUnread(error)
+      switch error {
+      case .malformed, .page: throw .idTokenInvalid(.keySetMalformed)
+      default: throw .keysUnread(error)
+      }
     }
   }
 

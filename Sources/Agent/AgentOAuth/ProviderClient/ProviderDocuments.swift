@@ -14,7 +14,9 @@ package struct ProviderDocuments: Sendable {
   ) async throws(DocumentFailure) -> Result {
     var request = client.request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
     if let timeout { request.timeout = timeout }
-    return try judge(await fetch(request), read)
+    let fetched = await fetch(request)
+    guard !fetched.isPage else { throw .page }
+    return try judge(fetched, read)
   }
 
   /// The issuer that a discovery document names.
@@ -77,7 +79,11 @@ package struct ProviderDocuments: Sendable {
       return try await read(base + "/.well-known/openid-configuration", metadata).joined(with: second)
     } catch {
       // One that is there and names another issuer is a reason to change nothing of what was known.
-      let isDoubtful = if case .malformed = error { true } else { error.isInconclusive }
+      let isDoubtful =
+        switch error {
+        case .malformed, .page: true
+        default: error.isInconclusive
+        }
       guard let second, !(wholly && isDoubtful) else { throw error }
       return second
     }

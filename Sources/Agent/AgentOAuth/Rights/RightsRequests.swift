@@ -77,7 +77,7 @@ package struct RightsRequests: Sendable {
       }
     } catch {
       switch error {
-      case .malformed, .issuerMismatch: throw .refused("introspectionMalformed")
+      case .malformed, .page, .issuerMismatch: throw .refused("introspectionMalformed")
       case .redirected: throw .refused("introspectionRefused")
       case .offline(let failure): throw .offline(failure)
       case .untrusted(let failure): throw .untrusted(failure)

@@ -271,7 +271,7 @@ extension JSONNode {
     let names: [StaticString] = ["code", "errorCode", "error_code", "type"]
     return names.compactMap { self[$0] }
       // A number there repeats the status.
-      + inner.flatMap { object in (names + ["message", "status"]).compactMap { object[$0] } }
+      + inner.flatMap { object in (names + ["error", "message", "status"]).compactMap { object[$0] } }
       .filter { $0.kind == .string }
   }
 

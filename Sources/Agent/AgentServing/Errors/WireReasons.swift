@@ -83,6 +83,7 @@ extension DocumentFailure {
     switch self {
     case .issuerMismatch: "issuerMismatch"
     case .redirected: "redirected"
+    case .page: "foreignPage"
     default: "noDiscovery"
     }
   }

@@ -15,7 +15,7 @@ enum CredentialAwsHandler: MethodHandler {
     // A caller with a grant must not have the ID token sent where it likes.
     if call.limits != nil, !role.isAtAWS { throw .caller(.notCovered) }
     let account = try await call.agent.accounts.actor(params.account)
-    let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
+    let answer = try await withTimeout(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in
       try await account.credentials(of: role)
     }

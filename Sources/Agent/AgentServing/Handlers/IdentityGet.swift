@@ -13,7 +13,7 @@ enum IdentityGetHandler: MethodHandler {
     if call.limits?.permission.coversIDToken == false { throw .caller(.notCovered) }
     let account = try await call.agent.accounts.actor(params.account)
     let minimum = Milliseconds.seconds(Int64(params.minimumLifetimeSeconds))
-    let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
+    let answer = try await withTimeout(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in
       try await account.idToken(
         minimumLifetime: minimum, patience: params.timeoutSeconds == nil ? TokenMachine.callersPatience : nil)

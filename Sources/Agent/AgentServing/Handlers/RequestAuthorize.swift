@@ -22,7 +22,7 @@ enum RequestAuthorizeHandler: MethodHandler {
       token: TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }),
       rejected: params.rejected, nonce: params.nonce, mayPrompt: params.prompt != nil)
     let authorizer = call.agent.authorizer
-    let done = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
+    let done = try await withTimeout(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in try await authorizer.authorize(wanted)
     }
     guard let done else { throw .timedOut(account.id) }

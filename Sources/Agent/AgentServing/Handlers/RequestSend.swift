@@ -19,7 +19,7 @@ enum RequestSendHandler: LongAnswerHandler {
     do throws(AgentFailure) {
       account = try await call.agent.accounts.actor(params.account)
     } catch {
-      throw .unsentIfItMayDifferLater(error)
+      throw .beforeSending(error)
     }
     request.showsToken = call.limits?.permission.givesTokens ?? true
     request.isOfLimitedCaller = call.limits != nil

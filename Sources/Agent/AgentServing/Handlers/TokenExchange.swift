@@ -22,7 +22,7 @@ enum TokenExchangeHandler: MethodHandler {
       })
     let account = try await call.agent.accounts.actor(params.account)
     let permission = call.limits?.permission
-    let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
+    let answer = try await withTimeout(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in
       try await account.derivedToken(wish, within: permission)
     }

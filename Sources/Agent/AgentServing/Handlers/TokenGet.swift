@@ -27,7 +27,7 @@ enum TokenGetHandler: MethodHandler {
   ) async throws(AgentFailure) -> WireToken {
     let account = try await call.agent.accounts.actor(params.account)
     let key = try call.covered(TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }))
-    let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
+    let answer = try await withTimeout(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in
       try await account.token(
         key, demand, exactScopes: params.exactScopes, within: call.tokenLimit,

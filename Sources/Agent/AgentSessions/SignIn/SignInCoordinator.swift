@@ -81,6 +81,8 @@ package actor SignInCoordinator {
     if flow != .device { try await providers.requireDistinctAnswers(of: provider) }
     try provider.requireSupport(of: wishes.details)
     try await requireAlias(wishes, at: provider)
+    // The provider's code may be good once: the person is not sent for one that can't be kept.
+    try await groups.requireWritable()
     let quotas = Caller.current?.signInQuotas ?? []
     try requireRoom(for: quotas)
     guard !isOver else { throw .shuttingDown }

@@ -77,8 +77,8 @@ extension TokenMachine.Refusal {
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it; the session is kept."
     case .unavailable:
       """
-      The provider gave no token that can be used: it could not answer now, or its answer can't be read. The session is \
-      kept; try again later.
+      The provider gave no token that can be used: it could not answer now, its answer can't be read, or the sign-in \
+      page of a network came instead. The session is kept; try again later.
       """
     case .noAnswer(.stillWaiting):
       """

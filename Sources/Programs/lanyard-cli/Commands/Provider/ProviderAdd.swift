@@ -122,6 +122,11 @@ struct ProviderAdd: ParsableCommand {
           "Ask the server's administrator for the issuer: --issuer URL.",
           "`lanyard provider presets` lists the servers that are known.",
         ]
+        if error.isOfPage {
+          told.hints.insert(
+            "A page for people answered there. If your network has a sign-in page: open any page in a browser, then try again.",
+            at: 0)
+        }
       }
       throw told
     }
