@@ -7,7 +7,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from agent_fixture import AgentFixture, add_provider, import_account
+from agent_fixture import AgentFixture, LanyardError, add_provider, import_account
 from harness import browse
 
 REAUTHENTICATE, MISCONFIGURED, SIGN_IN_FAILED = 2004, 3003, 2007
@@ -35,7 +35,7 @@ class IDTokens(AgentFixture):
         self.assertEqual(self.refresh()["source"], "refreshed")
         try:
             given = claims(self.caller.call("identity.get", {"account": "alice", "minimumLifetimeSeconds": 1})["idToken"])
-        except Exception as error:  # noqa: BLE001
+        except LanyardError as error:
             self.assertEqual((error.code, error.data["reason"]), (MISCONFIGURED, "invalidIdToken"), changes)
             return False
         return all(given.get(name) == value for name, value in changes.items())
@@ -136,7 +136,7 @@ class Userinfo(AgentFixture):
                 idp.fault("changeAnswer", path="/userinfo", json={**person, "roles": ["administrator"]})
                 try:
                     client.call("snapshot.refresh", {"account": account})
-                except Exception as error:  # noqa: BLE001
+                except LanyardError as error:
                     self.assertIn(error.code, (3002, 3003))
                 idp.clear_faults()
                 self.assertNotIn("administrator", client.call("snapshot.get", {"account": account})["roles"])
