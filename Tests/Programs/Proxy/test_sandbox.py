@@ -110,14 +110,16 @@ class Escapes(SandboxFixture):
                 "mark": LANYARD + "-agent", "secret": SECRET, "home": self.place, "home_file": home_file, "pid": other.pid,
                 "host": socket.gethostname(), "state": self.agent.state, "temporary": temporary}, file)
         shutil.copy(ATTEMPTS, self.project)
+        runtime = os.path.join(self.directory(), SECRET)
+        os.mkdir(runtime, 0o700)
         inherited = os.open(home_file, os.O_RDONLY)
         self.addCleanup(os.close, inherited)
         ran = subprocess.run(
             [LANYARD, "sandbox", "--", "python3", "escapes.py", "outside"], capture_output=True, text=True,
             timeout=PATIENCE_SECONDS, cwd=self.project, stdin=subprocess.DEVNULL, pass_fds=[inherited],
             env=self.environment(
-                API_TOKEN=SECRET, AWS_SECRET_ACCESS_KEY=SECRET, SSH_AUTH_SOCK=self.agent.socket, XDG_RUNTIME_DIR="/run/" + SECRET,
-                DBUS_SESSION_BUS_ADDRESS="unix:path=/" + SECRET, LANYARD_GRANT_FILE="/" + SECRET))
+                API_TOKEN=SECRET, AWS_SECRET_ACCESS_KEY=SECRET, SSH_AUTH_SOCK=self.agent.socket, XDG_RUNTIME_DIR=runtime,
+                DBUS_SESSION_BUS_ADDRESS="unix:path=/" + SECRET, LANYARD_GRANT=SECRET, LANYARD_TOKEN_FILE="/" + SECRET))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIsNone(other.poll())
         outcomes: Dict[str, str] = json.loads(ran.stdout)
