@@ -193,7 +193,9 @@ private enum Outermost {
         }
         guard index < bytes.count else { return found }
         if depth == top {
-          if let before = strings.last, bytes[before].elementsEqual(name.utf8), isColon(bytes[before.upperBound..<start]) {
+          if let before = strings.last, bytes[before].elementsEqual(name.utf8),
+            isColon(bytes[before.upperBound..<start])
+          {
             found.append(start..<index)
           }
           strings.append(start..<index)

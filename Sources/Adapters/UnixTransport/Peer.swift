@@ -12,19 +12,37 @@ package final class Peer: ConnectionOutput {
   /// The number of bytes that a pipe takes completely once poll(2) says that it is writable (PIPE_BUF).
   private static let pipePiece = 4096
 
+  /// How far a client's connection is. It only goes on, never back.
+  package enum Phase {
+    case open
+    /// No more is read; what is queued is still written.
+    case closing
+    /// The client is gone, or gets no more.
+    case gone
+  }
+
+  /// What the conversation is told once half of the room is there again.
+  private struct Debts: OptionSet {
+    let rawValue: UInt8
+    /// Events were dropped.
+    static let events = Debts(rawValue: 1)
+    /// Requests are held back until their answers find room.
+    static let answers = Debts(rawValue: 2)
+  }
+
   private struct State: ~Copyable {
     var queue = OutputQueue()
-    var isClosing = false
-    var isGone = false
+    var phase = Phase.open
+    var debts: Debts = []
     /// The backlog passed its bound and is not half read yet.
     var isHeldBack = false
-    var lostEvents = false
-    /// The conversation was told that the client takes no more answers, and waits for the contrary.
-    var hasDeferred = false
     /// The server knows that there is output to write.
     var isAnnounced = false
     /// `OutputQueue.keptLinesWritten` at the last look.
     var readLines = 0
+
+    var isGone: Bool { phase == .gone }
+    mutating func close() { if phase == .open { phase = .closing } }
   }
 
   let input: Int32
@@ -66,9 +84,9 @@ package final class Peer: ConnectionOutput {
         switch state.queue.write(to: output, isSocket: true) {
         case .flushed:
           state.queue.shrink()
-          return state.isClosing
+          return state.phase == .closing
         case .blocked: break
-        case .gone: state.isGone = true
+        case .gone: state.phase = .gone
         }
       }
       changed()
@@ -82,7 +100,7 @@ package final class Peer: ConnectionOutput {
     let isOver = state.withLock { state -> Bool in
       guard !state.isGone else { return false }
       guard state.queue.count + line.count <= Self.eventBound else {
-        state.lostEvents = true
+        state.debts.insert(.events)
         changed()
         return true
       }
@@ -112,7 +130,7 @@ package final class Peer: ConnectionOutput {
 
   func closeAfterFlush() {
     let mustAnnounce = state.withLock { state -> Bool in
-      state.isClosing = true
+      state.close()
       changed()
       defer { state.isAnnounced = true }
       return !state.isAnnounced
@@ -122,8 +140,8 @@ package final class Peer: ConnectionOutput {
 
   func leave() {
     state.withLock { state in
-      state.isClosing = true
-      if !state.queue.isEmpty { state.isGone = true }
+      state.close()
+      if !state.queue.isEmpty { state.phase = .gone }
     }
     changed()
     // In any case: the server may be waiting for a client that never reads.
@@ -133,7 +151,7 @@ package final class Peer: ConnectionOutput {
   var takesMoreAnswers: Bool {
     state.withLock { state in
       guard state.queue.count >= Self.readingBound, !state.isGone else { return true }
-      state.hasDeferred = true
+      state.debts.insert(.answers)
       changed()
       return false
     }
@@ -162,53 +180,58 @@ package final class Peer: ConnectionOutput {
 
   // MARK: the server's thread
 
-  /// The events that the server waits for on behalf of this client.
-  package struct Wants {
-    var reading: Bool
-    var writing: Bool
-    /// Nothing is left to do: the descriptors can be closed.
-    package var isDone: Bool
-    /// Done because everything was written, and not because the client is gone.
-    var isLeft: Bool
+  /// What the server waits for on behalf of this client.
+  struct Waits: OptionSet {
+    let rawValue: UInt8
+    static let reading = Waits(rawValue: 1)
+    static let writing = Waits(rawValue: 2)
+  }
+
+  /// What the server is told of this client after a flush.
+  struct News: OptionSet {
+    let rawValue: UInt8
     /// Events were dropped, and there is room again.
-    var hasDrained: Bool
+    static let roomForEvents = News(rawValue: 1)
     /// Requests were held back, and there is room for their answers.
-    var takesMoreAnswers: Bool
+    static let roomForAnswers = News(rawValue: 2)
     /// A long answer waits, which counts among those of all clients.
-    var holdsSharedMemory: Bool
+    static let holdsSharedMemory = News(rawValue: 4)
     /// Such an answer was written whole since the last time.
-    var hasRead: Bool
+    static let hasRead = News(rawValue: 8)
+  }
+
+  package struct Flushed {
+    var waits: Waits
+    let phase: Phase
+    let news: News
+    /// Nothing is left to do: the descriptors can be closed.
+    package var isDone: Bool { phase == .gone || (phase == .closing && !waits.contains(.writing)) }
   }
 
   /// Writes what the descriptor takes now, and says what to wait for.
-  package func flush(whenReady: Bool = false) -> Wants {
+  package func flush(whenReady: Bool = false) -> Flushed {
     isChanged.store(false, ordering: .sequentiallyConsistent)
     return state.withLock { state in
-      state.isAnnounced = false
       if !state.isGone, !state.queue.isEmpty, isSocket || whenReady {
         if state.queue.write(to: output, isSocket: isSocket, piece: isSocket ? .max : Self.pipePiece) == .gone {
-          state.isGone = true
+          state.phase = .gone
         }
         state.queue.shrink()
       }
-      let waits = !state.isGone && !state.queue.isEmpty
-      state.isAnnounced = waits
-      var drained = false
-      if state.lostEvents, state.queue.count < Self.eventBound / 2 {
-        state.lostEvents = false
-        drained = true
+      let writes = !state.isGone && !state.queue.isEmpty
+      state.isAnnounced = writes
+      var news: News = []
+      if state.queue.count < Self.eventBound / 2, state.debts.remove(.events) != nil { news.insert(.roomForEvents) }
+      if state.queue.count < Self.readingBound / 2, state.debts.remove(.answers) != nil {
+        news.insert(.roomForAnswers)
       }
-      let takesMore = state.hasDeferred && state.queue.count < Self.readingBound / 2
-      if takesMore { state.hasDeferred = false }
-      let hasRead = state.queue.keptLinesWritten != state.readLines
+      if writes, state.queue.keepsObjects { news.insert(.holdsSharedMemory) }
+      if state.queue.keptLinesWritten != state.readLines { news.insert(.hasRead) }
       state.readLines = state.queue.keptLinesWritten
-      let bound = state.isHeldBack ? Self.readingBound / 2 : Self.readingBound
-      state.isHeldBack = state.queue.count >= bound
-      return Wants(
-        reading: !state.isClosing && !state.isHeldBack, writing: waits,
-        isDone: state.isGone || (state.isClosing && !waits), isLeft: state.isClosing && !state.isGone,
-        hasDrained: drained, takesMoreAnswers: takesMore, holdsSharedMemory: waits && state.queue.keepsObjects,
-        hasRead: hasRead)
+      state.isHeldBack = state.queue.count >= (state.isHeldBack ? Self.readingBound / 2 : Self.readingBound)
+      var waits: Waits = writes ? .writing : []
+      if state.phase == .open, !state.isHeldBack { waits.insert(.reading) }
+      return Flushed(waits: waits, phase: state.phase, news: news)
     }
   }
 
@@ -216,7 +239,7 @@ package final class Peer: ConnectionOutput {
   /// the client has not read are dropped, with what they count: this object lives as long as its last request.
   package func retire() {
     let kept = state.withLock { state -> [any AnyObject & Sendable] in
-      state.isGone = true
+      state.phase = .gone
       return state.queue.discard()
     }
     // Not within the lock: the last reference to a share wakes answers that wait for one.

@@ -168,34 +168,36 @@ struct ReadingLoop: ~Copyable {
   /// Writes queued bytes, and updates the client's events in epoll if they have changed.
   private mutating func settle(_ place: Int, whenReady: Bool) {
     guard let client = clients[place] else { return }
-    var wants = client.peer.flush(whenReady: whenReady)
-    if wants.reading, !client.conversation.hasRoom { wants.reading = false }
-    if wants.isDone {
+    let flushed = client.peer.flush(whenReady: whenReady)
+    let mayRead = flushed.waits.contains(.reading) && client.conversation.hasRoom
+    let reads = mayRead && !client.inputEnded
+    let writes = flushed.waits.contains(.writing)
+    if flushed.isDone {
       clients[place]!.isDone = true
       someAreDone = true
     }
-    clients[place]!.isLeft = wants.isLeft
+    clients[place]!.isLeft = flushed.phase == .closing
     clients.noteReading(
-      wants.holdsSharedMemory, hasRead: wants.hasRead, of: place, deadline: server.clock.boot() + Self.readingTime)
-    let reads = wants.reading && !client.inputEnded
+      flushed.news.contains(.holdsSharedMemory), hasRead: flushed.news.contains(.hasRead), of: place,
+      deadline: server.clock.boot() + Self.readingTime)
     if client.peer.isSocket {
-      if !wants.isDone, reads != client.asksReading || wants.writing != client.asksWriting {
-        let events = (reads ? Int16(POLLIN) : 0) | (wants.writing ? Int16(POLLOUT) : 0)
+      if !flushed.isDone, reads != client.asksReading || writes != client.asksWriting {
+        let events = (reads ? Int16(POLLIN) : 0) | (writes ? Int16(POLLOUT) : 0)
         readiness.change(client.peer.input, events, token: Self.token(place))
       }
     } else {
       readiness.poll(client.peer.input, reads ? Int16(POLLIN) : 0, token: Self.token(place))
-      readiness.poll(client.peer.output, wants.writing ? Int16(POLLOUT) : 0, token: Self.token(place) + 1)
+      readiness.poll(client.peer.output, writes ? Int16(POLLOUT) : 0, token: Self.token(place) + 1)
     }
-    if wants.reading != client.isReading {
-      clients[place]!.isReading = wants.reading
-      if wants.reading { clients[place]!.readAgainAt = server.clock.boot() }
+    if mayRead != client.isReading {
+      clients[place]!.isReading = mayRead
+      if mayRead { clients[place]!.readAgainAt = server.clock.boot() }
       noteDeadline(of: place)
     }
     clients[place]!.asksReading = reads
-    clients[place]!.asksWriting = wants.writing
-    if wants.hasDrained { client.conversation.drained() }
-    if wants.takesMoreAnswers { client.conversation.takesMoreAnswers() }
+    clients[place]!.asksWriting = writes
+    if flushed.news.contains(.roomForEvents) { client.conversation.drained() }
+    if flushed.news.contains(.roomForAnswers) { client.conversation.takesMoreAnswers() }
   }
 
   private mutating func judgeDeadlines() {

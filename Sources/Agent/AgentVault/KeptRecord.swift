@@ -75,7 +75,7 @@ package struct KeptRecords {
   package func all() throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
     // Records of a restored account whose PIN was not entered since.
     var kept = try vault.readAll(partition, .keptData)
-    for kind in [RecordKind.clientSecret, .clientSecretNames] {
+    for kind in [RecordKind.programSecret, .programSecretNames] {
       for record in try vault.sealedRecords(partition, kind) {
         let row = KeptRecord(databaseID: vault.store.databaseID, record: record)
         kept.append((row.id, row.sealable))
@@ -92,10 +92,10 @@ package struct KeptRecords {
       let opened = try kept.open(by: dataKey)
       changes.append(.delete(partition, .keptData, id: id))
       switch kept.record.key.kind {
-      case .clientSecret:
+      case .programSecret:
         guard let name = SecretJSON.read(opened, { $0["name"]?.string }) else { throw .integrity }
-        changes.append(.put(partition, .clientSecret, id: try vault.places().clientSecret(name), opened))
-      case .clientSecretNames: changes.append(.put(partition, .clientSecretNames, opened))
+        changes.append(.put(partition, .programSecret, id: try vault.places().programSecret(name), opened))
+      case .programSecretNames: changes.append(.put(partition, .programSecretNames, opened))
       default: throw .integrity
       }
     }

@@ -19,8 +19,8 @@ extension RecordKind {
   /// Access tokens, where the provider is marked `persistAccessTokens`.
   package static let accessTokens = RecordKind(rawValue: 8)
   /// A value that a client program keeps with the account, and the names of all of them.
-  package static let clientSecret = RecordKind(rawValue: 9)
-  package static let clientSecretNames = RecordKind(rawValue: 10)
+  package static let programSecret = RecordKind(rawValue: 9)
+  package static let programSecretNames = RecordKind(rawValue: 10)
   /// The snapshot of the person's rights, from the provider's last report.
   package static let snapshot = RecordKind(rawValue: 12)
   /// The PIN's verifier, the tries that are left, and the data key under the PIN (docs/offline.md, Step-up).
@@ -87,7 +87,7 @@ extension RecordKind {
   /// True if an old copy of the store must not restore an earlier version of this record.
   var isCounted: Bool {
     switch self {
-    case .accountKeys, .profile, .grant, .clientSecret, .clientSecretNames, .stepUp, .provider, .outbox, .policy,
+    case .accountKeys, .profile, .grant, .programSecret, .programSecretNames, .stepUp, .provider, .outbox, .policy,
       .keySlotNotes, .dropBox, .callerGrant, .rule, .policyBundle, .administratorPolicy:
       true
     // It changes when an operation is enqueued and when it ends: an old copy would deliver one again.
@@ -109,7 +109,7 @@ extension RecordKind {
       .vault
     case .outbox: .outbox
     // Secrets of a person's programs: with a PIN, a soft sign-out leaves this key under it alone.
-    case .clientSecret, .clientSecretNames, .operation, .operationContent, .operationAnswer: .data
+    case .programSecret, .programSecretNames, .operation, .operationContent, .operationAnswer: .data
     default: .token
     }
   }

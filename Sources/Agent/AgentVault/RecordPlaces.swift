@@ -17,7 +17,7 @@ package struct RecordPlaces {
   package func budget(_ capability: String) -> [UInt8] { place("budget", capability) }
 
   /// Of a value that a client program keeps, in any account.
-  package func clientSecret(_ name: String) -> [UInt8] { place("client secret", name) }
+  package func programSecret(_ name: String) -> [UInt8] { place("client secret", name) }
 
   /// A digest by which an erased person is recognised and can't be read: without the vault's key a subject can't be
   /// guessed from it. It outlives the root key, like all places.

@@ -118,10 +118,14 @@ public struct WebSocketWatch: ~Copyable {
 
   private mutating func look(into piece: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
     var found: [UInt8] = []
-    guard watch.pass(piece, isLast: isLast, { bytes in
-      found += bytes
-      return true
-    }) else { return false }
+    guard
+      watch.pass(
+        piece, isLast: isLast,
+        { bytes in
+          found += bytes
+          return true
+        })
+    else { return false }
     clean += found
     return true
   }

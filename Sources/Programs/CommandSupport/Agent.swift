@@ -22,7 +22,7 @@ public enum Agent {
     var connection = try find(mayStart, tellsWaiting)
     connection.tellsWaiting = tellsWaiting
     connection.patienceMilliseconds = patience
-    if try GrantHandshake.make(on: &connection) { return connection }
+    if try GrantHandshake.make(on: &connection) == .ready { return connection }
     connection = try find(mayStart, tellsWaiting)
     connection.tellsWaiting = tellsWaiting
     return connection

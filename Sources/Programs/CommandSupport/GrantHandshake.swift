@@ -10,30 +10,36 @@ enum GrantHandshake {
   /// The agent answers `agent.hello` from memory.
   private static let patienceMilliseconds: Int32 = 30_000
 
-  /// Sends the grant, if one exists. False if the agent refuses the owner's grant: an earlier agent wrote it, and the
-  /// caller must connect again.
+  enum Outcome {
+    /// The connection can be used: the agent took the grant, or there is none.
+    case ready
+    /// The agent refused the owner's grant, which an earlier agent wrote: connect again.
+    case stale
+  }
+
+  /// Sends the grant, if one exists.
   ///
   /// - Throws: the agent's refusal of the grant in `LANYARD_GRANT_FILE`.
-  static func make(on connection: inout AgentConnection) throws(CommandFailure) -> Bool {
+  static func make(on connection: inout AgentConnection) throws(CommandFailure) -> Outcome {
     if let path = Environment.value("LANYARD_GRANT_FILE") {
       guard let secret = try grant(in: path, isOwners: false) else {
         throw .usage(
           "LANYARD_GRANT_FILE names \(path), which can't be read: \(SystemError.message(errno)).")
       }
       try hello(secret, on: &connection)
-      return true
+      return .ready
     }
     guard let directory = AgentPaths.stateDirectory,
       let secret = try grant(in: "\(directory)/owner-grant", isOwners: true)
     else {
-      return true
+      return .ready
     }
     do throws(CommandFailure) {
       try hello(secret, on: &connection)
-      return true
+      return .ready
     } catch {
       guard error.name == "notPermitted" || error.name == "agentLocked" else { throw error }
-      return false
+      return .stale
     }
   }
 

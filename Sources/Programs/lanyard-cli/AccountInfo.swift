@@ -100,4 +100,14 @@ struct AccountInfo {
   static func named(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> AccountInfo {
     try agent.call("account.get", params: { $0.member("account", selector) }, result: { AccountInfo($0) })
   }
+
+  /// Nil where the grant of this program does not let it ask.
+  static func told(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> AccountInfo? {
+    do throws(CommandFailure) {
+      return try named(selector, via: &agent)
+    } catch {
+      guard error.name == "notPermitted" else { throw error }
+      return nil
+    }
+  }
 }

@@ -57,7 +57,7 @@ final class HangUps: Sendable {
     // Linux's value, which Glibc's module does not have.
     let hangUp = Int16(0x2000)
     while true {
-      let sockets = state.withLock { state in 
+      let sockets = state.withLock { state in
         state.watched.filter(\.value.endsWithClient).map { (socket: $0.key, number: $0.value.number) }
       }
       var entries = sockets.map { pollfd(fd: $0.socket, events: hangUp, revents: 0) }

@@ -14,7 +14,8 @@ struct PassedRequestTests {
   }
 
   @Test func urlDecidesOverHost() throws {
-    let sent = try bytes("GET http://a.example:8080/x?y=1", ["Host: b.example", "Authorization: Bearer own", "Cookie: c=d"])
+    let sent = try bytes(
+      "GET http://a.example:8080/x?y=1", ["Host: b.example", "Authorization: Bearer own", "Cookie: c=d"])
     #expect(
       sent
         == "GET /x?y=1 HTTP/1.1\r\nHost: a.example:8080\r\nAuthorization: Bearer own\r\nCookie: c=d\r\nConnection: close\r\n\r\n"
@@ -24,9 +25,12 @@ struct PassedRequestTests {
 
   @Test func fieldsAboutTheConnection_stayBehind() throws {
     let sent = try bytes(
-      "POST http://a.example/", [
-        "Host: a.example", "Proxy-Authorization: Basic bGFueWFyZA==", "Proxy-Connection: keep-alive", "Connection: keep-alive, X-Hop",
-        "X-Hop: h", "Keep-Alive: 5", "TE: trailers", "Expect: 100-continue", "Content-Length: 3", "X-Kept: k", "Upgrade: h2c",
+      "POST http://a.example/",
+      [
+        "Host: a.example", "Proxy-Authorization: Basic bGFueWFyZA==", "Proxy-Connection: keep-alive",
+        "Connection: keep-alive, X-Hop",
+        "X-Hop: h", "Keep-Alive: 5", "TE: trailers", "Expect: 100-continue", "Content-Length: 3", "X-Kept: k",
+        "Upgrade: h2c",
       ])
     #expect(
       sent == "POST / HTTP/1.1\r\nHost: a.example\r\nX-Kept: k\r\nContent-Length: 3\r\nConnection: close\r\n\r\n")

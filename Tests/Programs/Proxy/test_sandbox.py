@@ -153,7 +153,7 @@ REFUSED = {
     "other_temporary_files": ["ENOENT"], "writing_to_usr": ["EROFS", "EACCES"], "writing_to_etc": ["EROFS", "EACCES"],
     "device_of_memory": ["ENOENT"], "kernel_log": ["ENOENT"], "disks": ["nothing"], "making_a_device": ["EPERM"],
     "sys_tree": ["ENOENT"], "kernel_settings": ["EROFS", "EACCES"], "sysrq": ["EROFS", "EACCES", "ENOENT"],
-    "entry_is_read_only": ["EROFS", "EACCES"],
+    "entry_is_read_only": ["EROFS", "EACCES", "ETXTBSY"],
 }
 
 
@@ -226,7 +226,7 @@ class InTheSandbox(SandboxFixture):
         self.sandbox("sh", "-c", "exit 7", status=7)
 
     def test_a_signal_reaches_the_command(self) -> None:
-        script = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: (print('term', flush=True), sys.exit(3)));" \
+        script = "import os, signal; signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b'term\\n'), os._exit(3)));" \
                  "print('ready', flush=True); signal.pause()"
         with subprocess.Popen(
                 [LANYARD, "sandbox", "--", "python3", "-c", script], stdout=subprocess.PIPE, text=True, cwd=self.project,
@@ -301,6 +301,11 @@ class Refusals(SandboxFixture):
         ran = self.sandbox("touch", os.path.join(self.project, "ran"), before=before, status=2, cwd=cwd, **environment)
         self.assertFalse(os.path.exists(os.path.join(self.project, "ran")))
         return ran.stderr
+
+    def test_a_command_is_named_as_advised(self) -> None:
+        told = self.sandbox(before=("--no-network",), status=2).stderr
+        self.assertIn("`lanyard sandbox -- COMMAND`", told)
+        self.sandbox("true", before=("--no-network",))
 
     def test_the_home_is_no_project(self) -> None:
         told = self.refused(cwd=self.place)

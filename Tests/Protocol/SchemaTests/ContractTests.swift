@@ -92,7 +92,7 @@ struct ContractTests {
     event.unsubscribe subscription
     audit.list account? after? limit?
     audit.verify account? after? limit?
-    grant.create client accounts methods scopes? resources? origins? authorizationDetailTypes? capabilities? agent? expiresInSeconds?
+    grant.create client accounts methods scopes? resources? origins? passOrigins? authorizationDetailTypes? capabilities? agent? expiresInSeconds?
     grant.list
     grant.revoke grant
     """
@@ -229,8 +229,8 @@ struct ContractTests {
     let bodies = RepositoryFixture.contract.methods.filter(\.carriesBody).map(\.name)
     #expect(
       bodies == [
-        "request.send", "policy.get", "policy.set", "policy.validate", "policy.list", "policy.draft",
-        "policy.explain", "policy.refresh", "secret.put", "operation.enqueue",
+        "account.add", "account.replace", "request.send", "policy.get", "policy.set", "policy.validate", "policy.list",
+        "policy.draft", "policy.explain", "policy.refresh", "secret.put", "operation.enqueue",
       ])
   }
 }

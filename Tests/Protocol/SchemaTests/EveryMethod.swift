@@ -28,6 +28,8 @@ enum EveryMethod {
     SignInComplete.self,
     SignInCancel.self,
     SignInImport.self,
+    AccountAdd.self,
+    AccountReplace.self,
     AccountList.self,
     AccountGet.self,
     AccountSwitch.self,

@@ -21,7 +21,7 @@ package struct OperationStore {
   package func readable(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
     let profile = try vault.directory.profile(selector)
     // What an erased account left says nothing of the person.
-    return profile.signInStatus == .signedOutHard ? profile : try vault.secrets.readable(.id(profile.id))
+    return profile.signInStatus == .signedOutHard ? profile : try vault.programSecrets.readable(.id(profile.id))
   }
 
   /// The operations of the account in their order. Empty for one that was never in the queue.
@@ -115,7 +115,7 @@ package struct OperationStore {
   /// The account, if an operation of it can be stored.
   package func enqueueable(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
     let profile = try vault.directory.signedIn(selector)
-    return try vault.secrets.readable(.id(profile.id))
+    return try vault.programSecrets.readable(.id(profile.id))
   }
 
   /// The operation that the same caller enqueued before with the same key; nil if there is none. Throws if that is

@@ -130,10 +130,14 @@ package struct ProviderStore {
 
   /// Removes a provider that no account uses any more, and returns what it was. Revocations that wait are sent all the
   /// same: their entries have what that takes.
-  package func remove(named name: String) throws(AgentFailure) -> ChangeSet<Provider> {
-    let provider = try provider(named: name)
+  /// - Parameter grant: of the accounts that use the provider, the caller is told those that it covers.
+  package func remove(
+    named name: ProviderName, by grant: EffectiveGrant?
+  ) throws(AgentFailure) -> ChangeSet<Provider> {
+    let users = vault.directory.accounts(of: name).filter { grant?.covers($0) ?? true }.sorted()
+    if users.isEmpty { try requireCovered(name, by: grant) }
+    let provider = try provider(named: name.text)
     try requireOwn(provider)
-    let users = vault.directory.profiles.values.filter { $0.provider == provider.configuration.name }.map(\.id).sorted()
     guard users.isEmpty else { throw .provider(.inUse(users)) }
     return try removing(provider)
   }

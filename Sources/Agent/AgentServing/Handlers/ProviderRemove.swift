@@ -13,8 +13,7 @@ enum ProviderRemoveHandler: MethodHandler {
   {
     await call.agent.lookAgain()
     let removed = try await call.agent.vault.commit { [limits = call.limits] vault throws(AgentFailure) in
-      try vault.providers.requireCovered(params.provider, by: limits)
-      return try vault.providers.remove(named: params.provider.text)
+      try vault.providers.remove(named: params.provider, by: limits)
     }
     call.agent.setup.takeBackRegistration(of: removed)
     call.agent.environment.refusals.forget(params.provider)

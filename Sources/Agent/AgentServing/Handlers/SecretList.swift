@@ -8,7 +8,7 @@ enum SecretListHandler: MethodHandler {
 
   static func handle(_ params: SecretList.Params, _ call: Call) async throws(AgentFailure) -> SecretList.Result {
     let (account, names) = try await call.agent.vault.read { vault throws(AgentFailure) in
-      try vault.secrets.names(of: params.account)
+      try vault.programSecrets.names(of: params.account)
     }
     return SecretList.Result(account: account, names: names)
   }

@@ -8,7 +8,7 @@ enum SecretPutHandler: MethodHandler {
 
   static func handle(_ params: SecretPut.Params, _ call: Call) async throws(AgentFailure) -> SecretPut.Result {
     let account = try await call.agent.vault.commit { vault throws(AgentFailure) in
-      try vault.secrets.put(params.name, params.value, of: params.account)
+      try vault.programSecrets.put(params.name, params.value, of: params.account)
     }
     return SecretPut.Result(account: account, name: params.name)
   }

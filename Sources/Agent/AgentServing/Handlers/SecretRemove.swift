@@ -8,7 +8,7 @@ enum SecretRemoveHandler: MethodHandler {
 
   static func handle(_ params: SecretRemove.Params, _ call: Call) async throws(AgentFailure) -> SecretRemove.Result {
     let account = try await call.agent.vault.commit { vault throws(AgentFailure) in
-      try vault.secrets.remove(params.name, of: params.account)
+      try vault.programSecrets.remove(params.name, of: params.account)
     }
     return SecretRemove.Result(account: account, name: params.name)
   }

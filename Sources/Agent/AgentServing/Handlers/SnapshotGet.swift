@@ -11,7 +11,7 @@ enum SnapshotGetHandler: MethodHandler {
 
   static func handle(_ params: SnapshotGet.Params, _ call: Call) async throws(AgentFailure) -> SnapshotGet.Result {
     let profile = try await call.agent.vault.read { vault throws(AgentFailure) in
-      try vault.secrets.readable(params.account)
+      try vault.programSecrets.readable(params.account)
     }
     return try await snapshot(of: profile, call)
   }

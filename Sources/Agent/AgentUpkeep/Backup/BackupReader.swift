@@ -85,7 +85,7 @@ struct BackupReader {
     else { throw .integrity }
     var account = BackedUpAccount(
       profile: profile, kept: try vault.readAll(partition, .keptData), secrets: [],
-      secretNames: try vault.read(partition, .clientSecretNames), grant: try vault.read(partition, .grant),
+      secretNames: try vault.read(partition, .programSecretNames), grant: try vault.read(partition, .grant),
       idToken: try vault.read(partition, .idToken))
     if let plain = try vault.read(partition, .snapshot) {
       guard let rights = RightsMemory(plain) else { throw .integrity }
@@ -95,7 +95,7 @@ struct BackupReader {
       guard let record = StepUpRecord(plain), let pepper = try vault.read(partition, .pepper) else { throw .integrity }
       account.stepUp = (record, pepper)
     }
-    for (_, plain) in try vault.readAll(partition, .clientSecret) {
+    for (_, plain) in try vault.readAll(partition, .programSecret) {
       guard let name = SecretJSON.read(plain, { $0["name"]?.string }) else { throw .integrity }
       account.secrets.append((name, plain))
     }

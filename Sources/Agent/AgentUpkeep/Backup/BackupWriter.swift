@@ -128,12 +128,12 @@ struct BackupWriter {
     // Data under a destroyed PIN can't be opened any more.
     guard try !source.isDataLocked(partition) else { return [] }
     var changes: [VaultChange] = []
-    for (_, plain) in try source.readAll(partition, .clientSecret) {
+    for (_, plain) in try source.readAll(partition, .programSecret) {
       guard let name = SecretJSON.read(plain, { $0["name"]?.string }) else { throw .integrity }
-      changes.append(.put(partition, .clientSecret, id: try target.places().clientSecret(name), plain))
+      changes.append(.put(partition, .programSecret, id: try target.places().programSecret(name), plain))
     }
-    if let names = try source.read(partition, .clientSecretNames) {
-      changes.append(.put(partition, .clientSecretNames, names))
+    if let names = try source.read(partition, .programSecretNames) {
+      changes.append(.put(partition, .programSecretNames, names))
     }
     return changes
   }

@@ -122,9 +122,9 @@ extension BackedUpAccount {
     var changes: [VaultChange] = [.put(partition, .profile, profile.record)]
     if let rights { changes.append(.put(partition, .snapshot, rights.asOfAnotherVault.record)) }
     for (name, plain) in secrets {
-      changes.append(.put(partition, .clientSecret, id: try vault.places().clientSecret(name), plain))
+      changes.append(.put(partition, .programSecret, id: try vault.places().programSecret(name), plain))
     }
-    if let secretNames { changes.append(.put(partition, .clientSecretNames, secretNames)) }
+    if let secretNames { changes.append(.put(partition, .programSecretNames, secretNames)) }
     if let stepUp {
       changes += [.put(partition, .stepUp, stepUp.record.sealable), .put(partition, .pepper, stepUp.pepper)]
       changes += kept.map { .put(partition, .keptData, id: $0.id, $0.plain) }

@@ -31,8 +31,9 @@ struct PassedOriginsTests {
   }
 
   @Test func whatIsNoOrigin_isRefused() {
-    for text in ["", "a.example", "https://a.example/x", "https://a.example?x", "ftp://a.example", "**", "https://u@a.example"]
-    {
+    for text in [
+      "", "a.example", "https://a.example/x", "https://a.example?x", "ftp://a.example", "**", "https://u@a.example",
+    ] {
       #expect(PassedOrigins.normal(text) == nil, "\(text)")
     }
     #expect(PassedOrigins.normal("HTTP://A.example:80/") == "http://a.example")
@@ -64,7 +65,9 @@ struct PublicAddressTests {
       #expect(!PublicAddress.isPublic([0, 0x64, 0xFF, 0x9B] + [UInt8](repeating: 0, count: 8) + four))
       #expect(!PublicAddress.isPublic([0x20, 0x02] + four + [UInt8](repeating: 0, count: 10)))
     }
-    for start: [UInt8] in [[0xFC], [0xFD], [0xFE, 0x80], [0xFE, 0xC0], [0xFF, 0x02], [0x20, 0x01, 0x0D, 0xB8], [0x40], [0x80]] {
+    for start: [UInt8] in [
+      [0xFC], [0xFD], [0xFE, 0x80], [0xFE, 0xC0], [0xFF, 0x02], [0x20, 0x01, 0x0D, 0xB8], [0x40], [0x80],
+    ] {
       #expect(!PublicAddress.isPublic(start + [UInt8](repeating: 1, count: 16 - start.count)), "\(start)")
     }
     #expect(!PublicAddress.isPublic([]))
@@ -73,8 +76,10 @@ struct PublicAddressTests {
 
   @Test func edges_arePublic() {
     for four: [UInt8] in [
-      [1, 1, 1, 1], [9, 255, 255, 255], [11, 0, 0, 0], [100, 63, 0, 1], [100, 128, 0, 1], [126, 0, 0, 1], [128, 0, 0, 1],
-      [169, 253, 0, 1], [172, 15, 0, 1], [172, 32, 0, 1], [192, 167, 0, 1], [192, 169, 0, 1], [198, 17, 0, 1], [223, 1, 1, 1],
+      [1, 1, 1, 1], [9, 255, 255, 255], [11, 0, 0, 0], [100, 63, 0, 1], [100, 128, 0, 1], [126, 0, 0, 1],
+      [128, 0, 0, 1],
+      [169, 253, 0, 1], [172, 15, 0, 1], [172, 32, 0, 1], [192, 167, 0, 1], [192, 169, 0, 1], [198, 17, 0, 1],
+      [223, 1, 1, 1],
     ] {
       #expect(PublicAddress.isPublic(four), "\(four)")
     }

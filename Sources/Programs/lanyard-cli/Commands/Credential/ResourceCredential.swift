@@ -132,10 +132,10 @@ struct ResourceCredential {
     for address: ResourceAddress, asked: String?, via agent: inout AgentConnection
   ) throws(CommandFailure) -> String {
     if let asked { return asked }
-    let info = try AccountInfo.named(account, via: &agent)
-    guard info.kind == "secret" else { return PlaceholderUser.name(for: address.url) }
+    // A grant may give the token and not tell of the account, or of its provider.
+    guard let info = try AccountInfo.told(account, via: &agent), info.kind == "secret"
+    else { return PlaceholderUser.name(for: address.url) }
     if let own = info.username { return own }
-    // A grant may give the secret and not tell of the provider.
     return (try? ProviderInfo.named(info.provider, via: &agent))?.username ?? PlaceholderUser.ofSecret
   }
 

@@ -29,13 +29,17 @@ struct SandboxPlaces {
   /// program from connecting to a socket.
   private static var sockets: [(path: String, what: String)] {
     var found = [("/run/dbus", "the system's message bus")]
-    found.append((Environment.value("XDG_RUNTIME_DIR") ?? "/run/user/\(getuid())", "the sockets of your session"))
+    // Some containers name a directory of everyone, which has more than sockets.
+    let session = Environment.value("XDG_RUNTIME_DIR") ?? "/run/user/\(getuid())"
+    if (try? FileRule.privateDirectory.check(path: session)) != nil {
+      found.append((session, "the sockets of your session"))
+    }
     if let agent = Environment.value("SSH_AUTH_SOCK") { found.append((agent, "the socket of your SSH agent")) }
     let bus = "unix:path="
     if let address = Environment.value("DBUS_SESSION_BUS_ADDRESS"), address.hasPrefix(bus) {
       found.append((String(address.dropFirst(bus.count).prefix { $0 != "," && $0 != ";" }), "your message bus"))
     }
-    return found.filter { $0.0.hasPrefix("/") }
+    return found.filter { $0.0.hasPrefix("/") && $0.0 != "/" }
   }
 
   static func real(_ path: String) -> String? {

@@ -8,7 +8,7 @@ internal import SecretJSON
 package import Secrets
 
 extension OpenVault {
-  package var secrets: ClientSecretStore { ClientSecretStore(vault: self) }
+  package var programSecrets: ProgramSecretStore { ProgramSecretStore(vault: self) }
 }
 
 /// The secrets that client programs store with an account, sealed under its data key. A soft sign-out makes them
@@ -16,7 +16,7 @@ extension OpenVault {
 ///
 /// The names are in one record of their own, so that listing them opens no value; the row of a value is found by a
 /// keyed digest, so that the file reveals neither the names nor which row belongs to which name.
-package struct ClientSecretStore {
+package struct ProgramSecretStore {
   package let vault: OpenVault
 
   /// The bound in the schema of `secret.list`.
@@ -30,9 +30,9 @@ package struct ClientSecretStore {
     let isNew = names.insert(name).inserted
     guard names.count <= Self.most else { throw .overloaded("values of one account") }
     let record = VaultChange.put(
-      profile.partition, .clientSecret, id: try place(of: name, in: profile), Self.record(name, value))
+      profile.partition, .programSecret, id: try place(of: name, in: profile), Self.record(name, value))
     return ChangeSet(
-      [record] + (isNew ? [.put(profile.partition, .clientSecretNames, Self.record(names))] : []), of: profile.id,
+      [record] + (isNew ? [.put(profile.partition, .programSecretNames, Self.record(names))] : []), of: profile.id,
       result: profile.id
     ).onlyIntoFreeRoom
   }
@@ -40,7 +40,7 @@ package struct ClientSecretStore {
   package func value(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> (AccountID, Secret) {
     let profile = try given(selector)
     let found = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) -> Secret? in
-      guard let plain = try records.read(profile.partition, .clientSecret, id: records.places().clientSecret(name))
+      guard let plain = try records.read(profile.partition, .programSecret, id: records.places().programSecret(name))
       else {
         return nil
       }
@@ -64,8 +64,8 @@ package struct ClientSecretStore {
     guard names.remove(name) != nil else { throw .notFound(.secret, profile.id) }
     return ChangeSet(
       [
-        .delete(profile.partition, .clientSecret, id: try place(of: name, in: profile)),
-        .put(profile.partition, .clientSecretNames, Self.record(names)),
+        .delete(profile.partition, .programSecret, id: try place(of: name, in: profile)),
+        .put(profile.partition, .programSecretNames, Self.record(names)),
       ], of: profile.id, result: profile.id)
   }
 
@@ -92,14 +92,14 @@ package struct ClientSecretStore {
 
   private func storedNames(of profile: AccountProfile) throws(AgentFailure) -> Set<String> {
     try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
-      guard let plain = try records.read(profile.partition, .clientSecretNames) else { return [] }
+      guard let plain = try records.read(profile.partition, .programSecretNames) else { return [] }
       guard let names = SecretJSON.read(plain, { $0["names"]?.strings }) else { throw .integrity }
       return Set(names)
     }
   }
 
   private func place(of name: String, in profile: AccountProfile) throws(AgentFailure) -> [UInt8] {
-    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in try records.places().clientSecret(name) }
+    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in try records.places().programSecret(name) }
   }
 
   private static func record(_ name: String, _ value: Secret) -> Secret {
