@@ -67,6 +67,27 @@ class IDTokens(AgentFixture):
                 marked = claims(self.identity(account, minimumLifetimeSeconds=1))["marked"]
                 self.assertEqual(marked, str(told if is_given else nonce))
 
+    def test_flawed_token_signs_nobody_in(self):
+        own = claims(self.identity())["aud"]
+        for changes, signature in (
+                ({"aud": [own, "another"], "azp": own}, "good"), ({"aud": [own, "another"]}, "good"), ({"aud": "another"}, "good"),
+                ({"azp": "another"}, "good"), ({"aud": None}, "good"), ({"aud": []}, "good"), ({"aud": [own, 5]}, "good"),
+                ({"aud": own + "\u0301"}, "good"), ({"nonce": None}, "good"), ({"nonce": "another"}, "good"), ({"nonce": ""}, "good"),
+                ({"iss": "https://evil.example"}, "good"), ({"iss": self.idp.issuer + "/"}, "good"), ({"iss": None}, "good"),
+                ({"sub": None}, "good"), ({"sub": ""}, "good"), ({"sub": "x" * 256}, "good"), ({"exp": 1}, "good"),
+                ({"exp": None}, "good"), ({"exp": "soon"}, "good"), ({"iat": None}, "good"), ({"nbf": 4102444800}, "good"),
+                ({}, "broken"), ({}, "unsigned"), ({}, "impostor"), ({}, "unknownKey")):
+            with self.subTest(changes, signature=signature):
+                before = len(self.caller.call("account.list")["accounts"])
+                self.idp.fault("changeIDToken", json=changes, signature=signature)
+                begun = self.caller.call("signIn.begin", {"provider": "practice", "flow": "browser", "openBrowser": False})
+                with contextlib.suppress(urllib.error.HTTPError):
+                    browse(begun["authorizationUrl"], {"login_hint": "bob"})
+                error = self.refused(SIGN_IN_FAILED, lambda: self.caller.call(
+                    "signIn.wait", {"signIn": begun["signIn"], "timeoutSeconds": 20}))
+                self.assertEqual(error.data["reason"], "invalidIdToken")
+                self.assertEqual(len(self.caller.call("account.list")["accounts"]), before)
+
     def test_algorithm_that_the_metadata_does_not_list_signs_nobody_in(self):
         """A key without `alg` of its own proves no token under another algorithm than the provider announces."""
         for number, (listed, names, is_taken) in enumerate((
