@@ -600,6 +600,35 @@ class Addresses(SharedCredentials):
             self.assertEqual(self.lanyard("credential", "terraform", "get", host).stdout, "{}\n", host)
 
 
+class Secrets(Credentials):
+    """Passwords of people in the files and lines of tools."""
+
+    def add(self, name, secret):
+        self.caller.call("provider.add", {"name": name, "kind": "secret", "allowedOrigins": [f"https://{name}.example"]})
+        self.caller.call("account.add", {"provider": name, "secret": secret, "username": "alice", "alias": name})
+        return f"https://{name}.example/x"
+
+    def test_a_password_is_one_word_of_netrc(self):
+        for number, secret in enumerate(("pass machine evil.example login x password y", " leading", "trailing ", '"quoted"')):
+            ran = self.lanyard("credential", "netrc", self.add(f"bad{number}", secret), status=1)
+            self.assertEqual(ran.stdout, "")
+            self.assertIn("can't stand in .netrc", ran.stderr)
+            self.assertNotIn(secret.strip(), ran.stderr)
+        for number, secret in enumerate(("plain", "#hash", 'a"b', "p\u00e4ss", "$(id)`id`", "a\\b")):
+            url = self.add(f"good{number}", secret)
+            self.assertEqual(self.lanyard("credential", "netrc", url).stdout,
+                             f"machine good{number}.example login alice password {secret}\n")
+
+    def test_a_password_is_one_line_of_git_and_keyring(self):
+        for number, secret in enumerate(("pass=word", "host=evil.example", "a b  c", "quit=1")):
+            url = self.add(f"git{number}", secret)
+            answer, ran = self.git("get", protocol="https", host=f"git{number}.example")
+            self.assertEqual((answer["username"], answer["password"]), ("alice", secret))
+            self.assertEqual(self.lanyard("credential", "keyring", "--mode", "creds", "get", url).stdout, f"alice\n{secret}\n")
+        for secret in ("a\nhost=evil.example", "a\rb", "a\0b"):
+            self.refused(-32602, lambda: self.caller.call("account.add", {"provider": "git0", "secret": secret}))
+
+
 class Sessions(Credentials):
     """Restarts and sign-outs."""
 
