@@ -263,9 +263,9 @@ class WebSockets(ProxyFixture):
                     admin={"kind": "read", "methods": ["GET"], "path": "/*", "requires": {"rolesAll": ["none has it"]}})
         self.assertIn("denied", self.refused(proxy))
 
-    def test_a_websocket_is_no_read_and_waits_for_a_yes(self) -> None:
+    def test_a_websocket_waits_for_the_person_s_step_up(self) -> None:
         self.policy(chat={"kind": "write", "methods": ["WEBSOCKET"], "path": "/chat",
-                          "stepUp": {"method": "pinentry", "maxAgeSeconds": 60}})
+                          "stepUp": {"method": "pin", "maxAgeSeconds": 60}})
         self.assertIn("lanyard step-up", self.refused(self.proxy()))
 
     def test_websocket_client_passes(self) -> None:
