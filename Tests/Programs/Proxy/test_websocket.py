@@ -221,7 +221,7 @@ class WebSockets(ProxyFixture):
         self.assertIn("403", str(told.exception))
         self.assertEqual(self.chat.heads, [])
 
-    def refused(self, proxy: Proxy) -> str:
+    def is_refused(self, proxy: Proxy) -> str:
         heads = len(self.chat.heads)
         reader, head = self.open(proxy)
         self.assertEqual(status(head), 403, head)
@@ -235,10 +235,10 @@ class WebSockets(ProxyFixture):
         """Its handshake is a GET, and what follows can be anything."""
         self.grant("assistant", agent=True)
         proxy = self.proxy("--grant", "assistant", account=None)
-        self.assertIn("WebSocket", self.refused(proxy))
+        self.assertIn("WebSocket", self.is_refused(proxy))
         # Nor does a rule about reads give it one, whatever it covers.
         self.policy(read={"kind": "read", "methods": ["GET", "HEAD", "OPTIONS"], "path": "/*"})
-        self.assertIn("notPermitted", self.refused(proxy))
+        self.assertIn("notPermitted", self.is_refused(proxy))
         # A handshake with a word of its own is no plain GET: without one of its fields it is none, and is not sent either.
         for fields in ("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n",
                        "Upgrade: WebSocket, h2c\r\nConnection: keep-alive, Upgrade\r\n", "Upgrade: websocket\r\n"):
@@ -260,13 +260,13 @@ class WebSockets(ProxyFixture):
         self.assertEqual(status(answer), 405, answer)
         # A rule about the handshake binds it, too.
         self.policy(chat={"kind": "write", "methods": ["WEBSOCKET"], "path": "/chat"},
-                    admin={"kind": "read", "methods": ["GET"], "path": "/*", "requires": {"rolesAll": ["none has it"]}})
-        self.assertIn("denied", self.refused(proxy))
+                    admin={"kind": "read", "methods": ["GET"], "path": "/*", "requires": {"rolesAll": ["nobody"]}})
+        self.assertIn("denied", self.is_refused(proxy))
 
     def test_a_websocket_waits_for_the_person_s_step_up(self) -> None:
         self.policy(chat={"kind": "write", "methods": ["WEBSOCKET"], "path": "/chat",
                           "stepUp": {"method": "pin", "maxAgeSeconds": 60}})
-        self.assertIn("lanyard step-up", self.refused(self.proxy()))
+        self.assertIn("lanyard step-up", self.is_refused(self.proxy()))
 
     def test_websocket_client_passes(self) -> None:
         python = os.path.join(python_packages(), "python")
