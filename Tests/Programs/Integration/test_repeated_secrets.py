@@ -13,8 +13,8 @@ NOT_PERMITTED = 1007
 
 # Passwords that look like escapes: what they spell is not what they are.
 SECRETS = (
-    "pass%41word", "%41%42%43%44", "say \"yes\" 8", "back\\slash\\x", "\\u0041bcdefg", "a\\/b\\/c\\/d", "100%25%25sure", "p\u00e4ssw\u00f6rter",
-    "sk-plain/+&=?#:0")
+    "pass%41word", "%41%42%43%44", "say \"yes\" 8", "back\\slash\\x", "\\u0041bcdefg", "a\\/b\\/c\\/d", "100%25%25sure",
+    "p\u00e4ssw\u00f6rter", "sk-plain/+&=?#:0")
 
 
 class Echo:
