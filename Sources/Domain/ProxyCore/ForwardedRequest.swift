@@ -9,6 +9,9 @@ public struct ForwardedRequest: Sendable {
   public let isWebSocket: Bool
   private let head: RequestHead
 
+  /// What the agent is asked about: a WebSocket is no read, though its handshake is a GET.
+  public var judgedMethod: String { isWebSocket ? WebSocketMethod.name : method }
+
   /// - Parameters:
   ///   - tunnel: the origin of the CONNECT that this request came through; nil for one that named its URL to the proxy.
   ///   - serverName: the host that the client named in its TLS handshake.

@@ -84,6 +84,30 @@ class Index:
         return forward(request, self._port, Authorization=None)
 
 
+class TheBackend(Desktop):
+    """The backend of the Python client, which pip asks by the Python library keyring."""
+
+    def test_the_backend_of_keyring_answers_a_whole_url_alone(self):
+        """pip asks for the URL of an index, and then for its host, also where the index is reached without TLS."""
+        host = "index.example"
+        self.rule(f"https://{host}")
+        whole = [f"https://{host}/simple/", f"https://{host}", f"HTTPS://{host}:443/simple/"]
+        other = [host, f"{host}:443", f"//{host}/simple/", f"http://{host}/simple/", f"http://{host}", f"https:{host}", f"://{host}",
+                 f"ftp://{host}/", f"https://{host}@evil.example/", f"https://evil.example/?@{host}", f"https://{host}\\@evil.example/",
+                 f" https://{host}/", f"https://{host}/\n", "", "*"]
+        script = """
+import sys
+from lanyard.auth.keyring import LanyardKeyring
+for service in sys.argv[1:]:
+    for user in ("alice", "__token__"):
+        print(LanyardKeyring().get_password(service, user) is not None, end=" ")
+    print(LanyardKeyring().get_credential(service, None) is not None)
+"""
+        ran = self.tool(
+            os.path.join(python_packages(), "python"), "-c", script, *whole, *other, PYTHONPATH=lanyard_for_python())
+        self.assertEqual(ran.stdout.splitlines(), ["True True True"] * len(whole) + ["False False False"] * len(other))
+
+
 @in_quick_form()
 class PythonPackages(Desktop):
     def setUp(self):
