@@ -1305,7 +1305,7 @@ type RequestMethods struct{ caller Caller }
 type RequestAuthorizeParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An HTTP method.
+	// `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no read.
 	Method string `json:"method"`
 	// The URL of the request. Its query decides nothing: a person who is asked sees it.
 	URL string `json:"url"`
@@ -1347,8 +1347,9 @@ type RequestAuthorizeParams struct {
 // The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's `requests`
 // name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only if all of
 // them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no capability
-// names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A refusal has an entry in the
-// audit log, too. Each answer is one use of a budget.
+// names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A WebSocket is no read: an AI
+// agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in the audit log, too. Each
+// answer is one use of a budget.
 //
 // Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrSignedOut, ErrDataLocked,
 // ErrReauthenticationRequired, ErrInteractionRequired, ErrAccountLocked, ErrOffline, ErrProviderUnavailable,

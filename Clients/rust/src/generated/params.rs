@@ -611,7 +611,7 @@ inputs! {
     RequestAuthorizeParams {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         account: String,
-        /// An HTTP method.
+        /// `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no read.
         method: String,
         /// The URL of the request. Its query decides nothing: a person who is asked sees it.
         url: String,

@@ -3066,7 +3066,7 @@ export interface TokenProofParams {
 export interface RequestAuthorizeParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An HTTP method. */
+  /** `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no read. */
   readonly method: string;
   /** The URL of the request. Its query decides nothing: a person who is asked sees it. */
   readonly url: string;

@@ -105,5 +105,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "dacdf1c53054c6812b7a01d492ac75cd32d98cbcc420d3e2b4c2dcf099e11f98"
+  public static let schemaDigest = "b4165919f701d38e96422bc87c7e4f052a22cdcf6d0c0ff0ec5bdbf0b3bde071"
 }
