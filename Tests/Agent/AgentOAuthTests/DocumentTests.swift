@@ -132,6 +132,21 @@ import AgentOAuth
     #expect(try await client.documents.readKeys(into: nil)?.set.keys.isEmpty == true)
   }
 
+  /// UTF-16, a name in Latin-1, half a surrogate pair, an end of a line in a text.
+  @Test func documentInAnotherEncoding_isRead() async throws {
+    let units = #"{"issuer":"https://idp.test"}"#.utf16
+    let little: [UInt8] = units.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    let big: [UInt8] = [0xFE, 0xFF] + units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+    let begin: [UInt8] = Array(#"{"service":"Zugang f"#.utf8)
+    let end: [UInt8] = Array(#"r alle","issuer":"https://idp.test"}"#.utf8)
+    let latin: [UInt8] = begin + [0xFC] + end
+    let half: [UInt8] = Array(#"{"service":"\ud83d","issuer":"https://idp.test"}"#.utf8)
+    let lines: [UInt8] = Array("{\"service\":\"two\nlines\",\"issuer\":\"https://idp.test\"}\0".utf8)
+    for bytes in [little, big, latin, half, lines] {
+      #expect(try await issuer([Self.document: .init(bytes: bytes)]).get() == "https://idp.test", "\(bytes)")
+    }
+  }
+
   /// The issuer in it still has to be the one that was asked for (RFC 8414 §3.3).
   @Test func documentBehindARedirect_mustNameTheIssuer() async {
     let server = Server([
@@ -211,7 +226,10 @@ import AgentOAuth
     #expect(read(#"{"client_id":"c","token_endpoint_auth_method":"\#(word)"}"#) == nil)
   }
 
-  @Test(arguments: [#"{"client_id":""}"#, #"{"client_id":null}"#, #"{"client_id":["c"]}"#, "{}", "[]", "c", ""])
+  @Test(arguments: [
+    #"{"client_id":""}"#, #"{"client_id":null}"#, #"{"client_id":["c"]}"#, "{}", "[]", "c", "",
+    #"{"client_id":"c\ud800"}"#, #"{"client_id":"c","client_secret":"s\ud800"}"#,
+  ])
   func answerWithoutAClient_isRefused(body: String) { #expect(read(body) == nil) }
 
   @Test(arguments: [

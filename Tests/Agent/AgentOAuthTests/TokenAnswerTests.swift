@@ -57,12 +57,12 @@ import AgentOAuth
     #expect(TokenResponseClassifier.sort(response(status, Array(body.utf8))) == kind)
   }
 
-  @Test(arguments: [true, false]) func utf16Response_isClassifiedAsDamagedTokens(hasMark: Bool) {
+  @Test(arguments: [true, false]) func utf16Response_isRead(hasMark: Bool) {
     let text = #"{"access_token":"at"}"#.utf16
     let little = text.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
     let big = text.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
-    #expect(TokenResponseClassifier.sort(response(200, (hasMark ? [0xFF, 0xFE] : []) + little)) == .damaged)
-    #expect(TokenResponseClassifier.sort(response(200, (hasMark ? [0xFE, 0xFF] : []) + big)) == .damaged)
+    #expect(TokenResponseClassifier.sort(response(200, (hasMark ? [0xFF, 0xFE] : []) + little)) == .tokens)
+    #expect(TokenResponseClassifier.sort(response(200, (hasMark ? [0xFE, 0xFF] : []) + big)) == .tokens)
   }
 
   @Test(arguments: [("text/html; charset=utf-8", true), ("Text/HTML", true), ("application/json", false), ("", false)])

@@ -250,6 +250,24 @@ import AgentOAuth
     #expect(answer.refreshToken?.text == refreshToken)
   }
 
+  /// What stands in the place of a byte is no token, and no other server's.
+  @Test(arguments: ["access_token", "refresh_token", "id_token"])
+  func tokenWithInvalidUTF8_isNone(member: String) {
+    let parts = ["access_token", "refresh_token", "id_token"].map { name -> [UInt8] in
+      Array(#""\#(name)":""#.utf8) + (name == member ? [0xFF] : [])
+        + Array((name == "refresh_token" ? "rt\"" : "t\"").utf8)
+    }
+    let broken = Array("{".utf8) + parts.joined(separator: Array(",".utf8)) + Array("}".utf8)
+    #expect(TokenResponse(body: .of(broken))?.accessToken == nil)
+    #expect([nil, "rt"].contains(TokenResponse(body: .of(broken))?.refreshToken?.text))
+  }
+
+  @Test func answerInUTF16_isRead() throws {
+    let text = #"{"access_token":"at","refresh_token":"rt","token_type":"Bearer","expires_in":300}"#
+    let answer = try #require(TokenResponse(body: .of(text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] })))
+    #expect(answer.accessToken?.text == "at" && answer.refreshToken?.text == "rt" && answer.expiresIn == .seconds(300))
+  }
+
   @Test func responseWithInvalidUTF8_yieldsItsRefreshToken() {
     let body = Array(#"{"name":""#.utf8) + [0xFF, 0xC0] + Array(#"","refresh_token":"rt"}"#.utf8)
     #expect(TokenResponse(body: .of(body))?.refreshToken?.text == "rt")

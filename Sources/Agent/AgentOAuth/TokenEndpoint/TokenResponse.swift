@@ -71,7 +71,9 @@ package struct TokenResponse: Sendable {
   }
 
   private init?(_ node: JSONNode, _ separators: ScopeSet.Separators) {
-    guard node.kind == .object, !node.namesTwice(Self.secretMembers) else { return nil }
+    guard node.kind == .object, !node.namesTwice(Self.secretMembers),
+      ![node["access_token"], node["refresh_token"], node["id_token"]].contains(where: { $0?.isDoubtful == true })
+    else { return nil }
     let tokenType = Self.tokenType(node["token_type"])
     let accessToken = node["access_token"]?.nonemptySecret
     self.init(
@@ -156,24 +158,6 @@ package struct TokenResponse: Sendable {
     var usable = self
     usable.accessToken = nil
     return usable
-  }
-}
-
-extension Secret {
-  /// RFC 8259 §8.1: a parser may pass over a byte order mark; some servers write one. Others write `)]}'` before JSON,
-  /// so that no page can load it as a script.
-  var withoutPreface: Secret {
-    withBytes { bytes -> Secret? in
-      var rest = bytes[...]
-      if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
-      let text = rest.drop { $0 <= 0x20 }
-      if text.starts(with: ")]}'".utf8) {
-        rest = text.dropFirst(4)
-        if rest.first == UInt8(ascii: ",") { rest = rest.dropFirst() }
-      }
-      guard rest.startIndex > 0 else { return nil }
-      return Secret(copying: UnsafeRawBufferPointer(rebasing: rest))
-    } ?? self
   }
 }
 

@@ -45,8 +45,17 @@ public struct IDTokenClaims: Sendable, Equatable {
   ///
   /// - Throws: `IDTokenFailure.malformed`.
   public init(_ token: CompactJWT, names: ClaimNames = ClaimNames()) throws(IDTokenFailure) {
-    self = try StrictJSON.object(token.payload) { (claims) throws(IDTokenFailure) in
-      try IDTokenClaims(claims, names)
+    self = try StrictJSON.object(token.payload, duplicateKeys: .allowed, isMended: true) {
+      (claims) throws(IDTokenFailure) in
+      // RFC 7519 §4: readers disagree on which of two claims counts. What stands below a claim that is not used is not
+      // judged.
+      let isAmbiguous =
+        claims.namesMemberTwice
+        || [names.tenant, names.roles].contains { path in
+          path.flatMap { claims.claim(at: $0[...]) }?.hasDuplicateKeys == true
+        }
+      guard !isAmbiguous else { throw .malformed }
+      return try IDTokenClaims(claims, names)
     }
   }
 
@@ -63,9 +72,9 @@ public struct IDTokenClaims: Sendable, Equatable {
     authenticationContext = claims["acr"]?.string
     authenticationMethods = (try? Self.texts(claims["amr"])) ?? []
     sessionID = claims["sid"]?.string
-    accessTokenHash = claims["at_hash"]?.string
-    tenant = names.tenant.flatMap { claims.claim(at: $0[...]) }?.string
-    tenantID = claims["tid"]?.string
+    accessTokenHash = claims["at_hash"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    tenant = try Self.optionalText(names.tenant.flatMap { claims.claim(at: $0[...]) })
+    tenantID = try Self.optionalText(claims["tid"])
     name = claims["name"]?.string
     preferredUsername = claims["preferred_username"]?.string
     email = claims["email"]?.string
@@ -74,8 +83,14 @@ public struct IDTokenClaims: Sendable, Equatable {
 
   private static func text(_ node: JSONNode?) throws(IDTokenFailure) -> String? {
     guard let node, node.kind != .null else { return nil }
-    guard let text = node.string else { throw .malformed }
-    return text
+    guard let text = node.string, !MendedText.isDoubtful(text) else { throw .malformed }
+    // An empty one says nothing.
+    return text.isEmpty ? nil : text
+  }
+
+  /// A text that identifies, where it is one.
+  private static func optionalText(_ node: JSONNode?) throws(IDTokenFailure) -> String? {
+    node?.kind == .string ? try text(node) : nil
   }
 
   private static func texts(_ node: JSONNode?) throws(IDTokenFailure) -> [String] {
@@ -83,7 +98,7 @@ public struct IDTokenClaims: Sendable, Equatable {
     if let text = node.string { return [text] }
     guard node.kind == .array else { throw .malformed }
     var texts: [String] = []
-    for element in node.elements {
+    for element in node.elements where element.kind != .null {
       guard let text = element.string else { throw .malformed }
       texts.append(text)
     }

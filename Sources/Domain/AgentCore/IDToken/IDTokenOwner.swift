@@ -16,7 +16,8 @@ public struct IDTokenOwner: Sendable, Equatable {
     guard parts.count > 1, let payload = Base64URL.decodeLeniently(parts[1]) else { return }
     payload.withUnsafeBytes { claims in
       do throws(IDTokenFailure) {
-        try StrictJSON.object(claims, duplicateKeys: .allowed) { (node) throws(IDTokenFailure) in
+        try StrictJSON.object(payload, duplicateKeys: .allowed, isMended: true) {
+          (node) throws(IDTokenFailure) in
           for (name, value) in node.members {
             if name.isText("iss"), let text = value.string { issuers.append(text) }
             if name.isText("sub"), let text = Self.subject(value) { subjects.append(text) }
@@ -28,7 +29,7 @@ public struct IDTokenOwner: Sendable, Equatable {
     }
   }
 
-  /// Claims that are cut, too deep, or no UTF-8: the members that can be told apart still name the person.
+  /// Claims that are cut or too deep: the members that can be told apart still name the person.
   private mutating func readMembers(of claims: UnsafeRawBufferPointer) {
     for member in LenientMembers(claims) {
       let name = Self.value(of: claims, at: member.name)

@@ -101,8 +101,13 @@ import Testing
     #expect(throws: IDTokenFailure.keySetMalformed) { try Self.set(text) }
   }
 
-  @Test func keySet_isBoundedInKeysAndBytes() throws {
-    #expect(try Self.keys(String(repeating: "{\(Self.p256)},", count: 200) + "{\(Self.p256)}").keys.count == 64)
+  @Test func keySet_isBoundedInCandidatesAndBytes() throws {
+    let many = try Self.keys(String(repeating: "{\(Self.p256)},", count: 200) + "{\(Self.p256),\"kid\":\"last\"}")
+    func candidates(_ header: String) throws -> Int {
+      try many.candidates(for: parse(unsignedToken(header)).get()).count
+    }
+    #expect(try candidates(#"{"alg":"ES256","kid":"last"}"#) == 1, "many keys hide no other")
+    #expect(try candidates(#"{"alg":"ES256"}"#) == JWKSet.maximumCandidates)
     #expect(throws: IDTokenFailure.keySetMalformed) {
       try Self.set(#"{"keys":[]}"# + String(repeating: " ", count: JWKSet.maximumBytes))
     }
