@@ -147,6 +147,13 @@ import AgentOAuth
     }
   }
 
+  /// 203 is of a proxy that changed something on the way.
+  @Test(arguments: [(200, true), (201, true), (203, true), (202, false), (204, false), (206, false)])
+  func documentWithAnotherSuccess_isRead(status: Int, isRead: Bool) async {
+    let found = await issuer([Self.document: .init(status: status)])
+    #expect(((try? found.get()) == "https://idp.test") == isRead)
+  }
+
   /// The issuer in it still has to be the one that was asked for (RFC 8414 §3.3).
   @Test func documentBehindARedirect_mustNameTheIssuer() async {
     let server = Server([

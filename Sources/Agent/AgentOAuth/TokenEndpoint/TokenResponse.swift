@@ -230,8 +230,10 @@ extension TokenEndpointRefusal {
     let read: TokenEndpointRefusal? = ProviderJSON.read(response.body) { node in
       var refusal = self
       refusal.error = node["error"]?.word
-      refusal.suberror = (node["suberror"] ?? node["error_subtype"])?.word
-      refusal.description = (node["error_description"] ?? node["message"])?.text(upTo: Self.longestDescription)
+      refusal.suberror = node["suberror"]?.word ?? node["error_subtype"]?.word
+      refusal.description =
+        node["error_description"]?.text(upTo: Self.longestDescription)
+        ?? node["message"]?.text(upTo: Self.longestDescription)
       refusal.claims = node["claims"]?.text(upTo: Self.longestClaims)
       // The first one decides where the person configured two of them.
       let lists = (node["error_codes"].map { Array($0.elements) } ?? []).prefix(Self.mostCodes)
