@@ -120,9 +120,11 @@ private func owner(in bytes: UnsafeRawBufferPointer, mended: [UInt8]) {
     }
     return
   }
-  let expected = subjects.compactMap(\.identity)
+  let expected = subjects.compactMap(\.identity).filter { !$0.isEmpty }
   precondition(owner.subjects.map { Array($0.utf8) } == expected, "other persons than the token names")
-  precondition(owner.issuers.map { Array($0.utf8) } == issuers.compactMap(\.text), "other issuers than the token names")
+  precondition(
+    owner.issuers.map { Array($0.utf8) } == issuers.compactMap(\.text).filter { !$0.isEmpty },
+    "other issuers than the token names")
   if let first = owner.subjects.first {
     let change = owner.change(fromIssuer: { _ in true }, subject: first)
     precondition((change == nil) == expected.allSatisfy { $0 == Array(first.utf8) }, "a change of person is missed")

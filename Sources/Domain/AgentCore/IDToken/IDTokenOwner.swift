@@ -7,11 +7,17 @@ internal import JSONRPC
 /// The token came from the token endpoint over TLS, so the claims are compared without its signature (§3.1.3.7, 6).
 public struct IDTokenOwner: Sendable, Equatable {
   /// Each value of `iss` that is a string, and of `sub` that is a string or a number, by its digits: a token may name one
-  /// twice.
+  /// twice. An empty one names none.
   public private(set) var issuers: [String] = []
   public private(set) var subjects: [String] = []
 
   public init(of token: UnsafeRawBufferPointer) {
+    read(token)
+    issuers.removeAll(where: \.isEmpty)
+    subjects.removeAll(where: \.isEmpty)
+  }
+
+  private mutating func read(_ token: UnsafeRawBufferPointer) {
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count > 1, let payload = Base64URL.decodeLeniently(parts[1]) else { return }
     payload.withUnsafeBytes { claims in
