@@ -71,6 +71,17 @@ import AgentOAuth
       ("http://127.0.0.1/call\nback?code=c\r\n  1&state=s", .address("http://127.0.0.1/callback", "code=c1&state=s")),
       ("http://127.0.0.1/callback?code=c &amp; state=s", .address("http://127.0.0.1/callback", "code=c&state=s")),
       ("code=c&amp;state=s", .query("code=c&state=s")),
+      (
+        "http://127.0.0.1/callback?code=c&#38;state=s&#x26;iss=i",
+        .address("http://127.0.0.1/callback", "code=c&state=s&iss=i")
+      ),
+      // As chats and editors change it.
+      (
+        "\u{201C}http://127.0.0.1/cb?code=c\u{200B}d&state=s\u{201D}",
+        .address("http://127.0.0.1/cb", "code=cd&state=s")
+      ),
+      ("\u{FEFF}`http://127.0.0.1/cb?code=c&\u{A0}state=s\u{AD}`", .address("http://127.0.0.1/cb", "code=c&state=s")),
+      ("\u{AB}Splx\u{2028}lOBe\u{BB}", .code("SplxlOBe")), ("no\u{A0}code", nil),
       ("Splx\n  lOBe", .code("SplxlOBe")),
       // The end of the address.
       ("127.0.0.1:8765/callback?code=c&state=s", .address("127.0.0.1:8765/callback", "code=c&state=s")),
