@@ -175,7 +175,7 @@ private func describes(_ node: [String: Any], _ key: JWKSet.Key) -> Bool {
   let (type, curve) = (node["kty"] as? String, node["crv"] as? String)
   switch key.publicKey {
   case .rsa(let modulus, let exponent):
-    return type == "RSA" && bytes("n") == modulus && bytes("e") == exponent
+    return type == "RSA" && isSame("n", modulus) && isSame("e", exponent)
   case .ellipticCurve(let named, let x, let y):
     return type == "EC" && curve == named.rawValue && isSame("x", x) && isSame("y", y)
   case .ed25519(let x): return type == "OKP" && curve == "Ed25519" && bytes("x") == x

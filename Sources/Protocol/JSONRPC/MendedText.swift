@@ -41,6 +41,25 @@ public enum MendedText {
     mending.finish(emit)
   }
 
+  /// Reads a public document: as it is if it is JSON, and mended otherwise. Nil if it is none then either, or if `body`
+  /// returns nil.
+  public static func read<Result>(
+    _ document: UnsafeRawBufferPointer, duplicateKeys: JSONScanner.DuplicateKeys = .refused,
+    _ body: (JSONNode) -> Result?
+  ) -> Result? {
+    let text = UnsafeRawBufferPointer(rebasing: document[prefaceLength(of: document)...])
+    var tape = JSONTape()
+    if (try? JSONScanner.scan(text, onto: &tape, duplicateKeys: duplicateKeys)) != nil {
+      return tape.withRoot(of: text) { body($0) }
+    }
+    var mended: [UInt8] = []
+    mend(text) { mended.append($0) }
+    return mended.withUnsafeBytes { mended in
+      guard (try? JSONScanner.scan(mended, onto: &tape, duplicateKeys: duplicateKeys)) != nil else { return nil }
+      return tape.withRoot(of: mended) { body($0) }
+    }
+  }
+
   private static func next<Decoder: UnicodeCodec, Units: IteratorProtocol>(
     of decoder: inout Decoder, _ units: inout Units
   ) -> Unicode.Scalar? where Units.Element == Decoder.CodeUnit {

@@ -80,7 +80,7 @@ public struct JWKSet: Sendable {
   ) -> PublicKey? {
     switch (type, curve) {
     case ("RSA", _):
-      guard let modulus = number("n"), let exponent = number("e") else { return nil }
+      guard let modulus = number("n")?.significant, let exponent = number("e")?.significant else { return nil }
       return .rsa(modulus: modulus, exponent: exponent)
     case ("EC", let name?):
       guard let curve = EllipticCurve(rawValue: name), let x = number("x")?.padded(to: curve.coordinateBytes),
@@ -100,6 +100,12 @@ public struct JWKSet: Sendable {
 }
 
 extension [UInt8] {
+  /// A big-endian number without leading zeros (RFC 7518 §6.3.1.1), of which some servers add one for the sign; nil for 0.
+  fileprivate var significant: [UInt8]? {
+    let number = drop { $0 == 0 }
+    return number.isEmpty ? nil : Array(number)
+  }
+
   /// A big-endian number with this count of bytes: some servers leave leading zeros out, or add one for the sign (RFC
   /// 7518 §6.2.1.2). Nil for one that is too great.
   fileprivate func padded(to count: Int) -> [UInt8]? {
