@@ -184,6 +184,22 @@ import AgentOAuth
     #expect(answer?.clientID == (isFollowed ? "c" : nil))
     #expect(server.requests.allSatisfy { $0.hasPrefix("POST ") })
   }
+
+  /// A rate limit and a dead token in a provider's own words say nothing against the client.
+  @Test func trials_knowTheWordsOfARateLimitAndOfADeadToken() async {
+    let limit =
+      #"{"error_description":"You have made too many requests continuously.","error":"Access Denied","status":"failure"}"#
+    let server = Server([
+      "https://idp.test/token": .init(status: 400, body: limit),
+      "https://idp.test/revoke": .init(status: 400, body: #"{"error":"invalid_token"}"#),
+    ])
+    let client = server.client {
+      $0.configuration.endpoints.token = "https://idp.test/token"
+      $0.configuration.endpoints.revocation = "https://idp.test/revoke"
+    }
+    #expect(await client.trials.token() == .failed(.transient("throttled", retryAfter: nil)))
+    #expect(await client.trials.revocation(at: "https://idp.test/revoke") == .works)
+  }
 }
 
 /// Answers to a registration (RFC 7591 §3.2.1).

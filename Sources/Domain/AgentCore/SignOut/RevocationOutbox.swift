@@ -34,7 +34,7 @@ public enum RevocationOutbox {
 
   /// Of a token that is dead already, which RFC 7009 §2.2 wants confirmed: Google says `invalid_token` with 400
   /// (customeros/customeros pull request 11611, read on 2026-11-29).
-  private static let errorsOfTheToken: Set<String> = [
+  public static let errorsOfTheToken: Set<String> = [
     "invalid_token", "invalid_grant", "token_revoked", "token_expired",
   ]
 
