@@ -185,6 +185,15 @@ import AgentOAuth
     #expect(server.requests.allSatisfy { $0.hasPrefix("POST ") })
   }
 
+  @Test func listThatIsOneText_isRead() async throws {
+    let body =
+      #"{"issuer":"https://idp.test","code_challenge_methods_supported":"S256","scopes_supported":"openid email","#
+      + #""token_endpoint_auth_methods_supported":null,"id_token_signing_alg_values_supported":["RS256",7]}"#
+    let metadata = try await Server([Self.document: .init(body: body)]).client().documents.discover()
+    #expect(metadata.codeChallengeMethods == ["S256"] && metadata.scopesSupported == ["email", "openid"])
+    #expect(metadata.tokenEndpointAuthMethods.isEmpty && metadata.idTokenAlgorithms == ["RS256"])
+  }
+
   /// A rate limit and a dead token in a provider's own words say nothing against the client.
   @Test func trials_knowTheWordsOfARateLimitAndOfADeadToken() async {
     let limit =
