@@ -49,12 +49,8 @@ public struct IDTokenClaims: Sendable, Equatable {
       (claims) throws(IDTokenFailure) in
       // RFC 7519 §4: readers disagree on which of two claims counts. What stands below a claim that is not used is not
       // judged.
-      let isAmbiguous =
-        claims.namesMemberTwice
-        || [names.tenant, names.roles].contains { path in
-          path.flatMap { claims.claim(at: $0[...]) }?.hasDuplicateKeys == true
-        }
-      guard !isAmbiguous else { throw .malformed }
+      let paths = [names.tenant, names.roles].compactMap { $0 }
+      guard !claims.namesMemberTwice, !paths.contains(where: claims.isAmbiguous) else { throw .malformed }
       return try IDTokenClaims(claims, names)
     }
   }
@@ -99,7 +95,7 @@ public struct IDTokenClaims: Sendable, Equatable {
     guard node.kind == .array else { throw .malformed }
     var texts: [String] = []
     for element in node.elements where element.kind != .null {
-      guard let text = element.string else { throw .malformed }
+      guard let text = element.string, !MendedText.isDoubtful(text) else { throw .malformed }
       texts.append(text)
     }
     return texts
@@ -131,6 +127,14 @@ extension JSONNode {
       if let inner = member(path[..<dot])?.claim(at: path[path.index(after: dot)...]) { return inner }
     }
     return nil
+  }
+
+  /// True if an object on the way to the claim at `path`, or in it, names a member twice.
+  func isAmbiguous(at path: String) -> Bool {
+    members.contains { key, value in
+      guard let name = key.utf8, value.hasDuplicateKeys, path.utf8.starts(with: name) else { return false }
+      return path.utf8.count == name.count || path.utf8.dropFirst(name.count).first == UInt8(ascii: ".")
+    }
   }
 
   private func member(_ name: Substring) -> JSONNode? {
