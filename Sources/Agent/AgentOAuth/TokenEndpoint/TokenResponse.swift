@@ -72,7 +72,8 @@ package struct TokenResponse: Sendable {
 
   private init?(_ node: JSONNode, _ separators: ScopeSet.Separators) {
     guard node.kind == .object, !node.namesTwice(Self.secretMembers),
-      ![node["access_token"], node["refresh_token"], node["id_token"]].contains(where: { $0?.isDoubtful == true })
+      // An ID token in which something was replaced is refused when it is read, and spoils no other.
+      ![node["access_token"], node["refresh_token"]].contains(where: { $0?.isDoubtful == true })
     else { return nil }
     let tokenType = Self.tokenType(node["token_type"])
     let accessToken = node["access_token"]?.nonemptySecret
