@@ -51,6 +51,14 @@ import AgentOAuth
     #expect(answer.refreshToken?.text == "rt")
   }
 
+  /// RFC 6749 §3.3 has no scope without a name: nothing is said, and nothing is lost.
+  @Test func emptyScope_isAsAbsent() throws {
+    #expect(try answer(#","scope":"""#).scope == nil)
+    #expect(try answer(#","scope":" ""#).scope == nil)
+    let body = Secret(text: #"{"access_token":"at","scope":"","token_type":"bearer"}"#)
+    #expect(TokenResponse(body: body, .spacesAndCommas)?.scope == ScopeSet([]), "GitHub says so of none")
+  }
+
   @Test(arguments: ["7", #"["a",7]"#, #"{"a":true}"#, "true"])
   func tokenResponseScopeThatIsUnreadable_isWithinNoLimit(text: String) throws {
     let answer = try answer(#","scope":\#(text)"#)

@@ -108,7 +108,7 @@ package struct TokenResponse: Sendable {
       refreshTokenLifetime: RefreshTokenLifetime(
         ["refresh_token_expires_in", "refresh_expires_in"]
           .compactMap { form.text($0).flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)) }),
-      scope: form.text("scope").map { ScopeSet(told: $0, separators) }, idToken: form["id_token"])
+      scope: form.text("scope").flatMap { ScopeSet(saying: $0, separators) }, idToken: form["id_token"])
   }
 
   /// True if the answer or its access token, where that is a JWT (RFC 9068 §2.2), names the resource.
@@ -185,11 +185,20 @@ extension JSONNode {
   /// Space-delimited (RFC 6749 §3.3) or, as some providers write them, a list. Of what is neither, nothing is known.
   func scopes(_ separators: ScopeSet.Separators = .spaces) -> ScopeSet? {
     if kind == .null { return nil }
-    if let string { return ScopeSet(told: string, separators) }
+    if let string { return ScopeSet(saying: string, separators) }
     guard let strings, strings.count == elements.count(where: { _ in true }) else {
       return ScopeSet([], lacksSome: true)
     }
     return ScopeSet(told: strings.joined(separator: " "), separators)
+  }
+}
+
+extension ScopeSet {
+  /// Nil for a text without a scope, which RFC 6749 §3.3 does not have: it is as absent. A provider that lists scopes in a
+  /// form of its own (GitHub) says with it that there are none.
+  fileprivate init?(saying text: String, _ separators: Separators) {
+    if separators == .spaces, text.allSatisfy({ $0 == " " }) { return nil }
+    self.init(told: text, separators)
   }
 }
 
