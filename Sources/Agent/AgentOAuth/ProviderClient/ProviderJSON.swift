@@ -30,13 +30,21 @@ extension Secret {
     } ?? self
   }
 
+  /// A text of which more has to be mended than a few characters is none: an escape has six bytes for one, and guarded
+  /// memory is scarce.
+  private static func mostOf(_ count: Int) -> Int { 2 * count + 1024 }
+
   /// The text with its encoding mended; nil if that changes nothing.
   fileprivate var mended: Secret? {
     withBytes { bytes in
       var mended = SecretBuilder(capacity: bytes.count)
-      MendedText.mend(bytes) { mended.append($0) }
+      var room = Self.mostOf(bytes.count)
+      MendedText.mend(bytes) { byte in
+        room -= 1
+        if room >= 0 { mended.append(byte) }
+      }
       let isSame = mended.withBytes { $0.elementsEqual(bytes) }
-      return isSame ? nil : mended.finish()
+      return isSame || room < 0 ? nil : mended.finish()
     }
   }
 }
