@@ -26,6 +26,13 @@ public enum MendedText {
     return start < bytes.count && bytes[start] == UInt8(ascii: ",") ? start + 1 : start
   }
 
+  /// True for a text that begins as an object or a list does, in any of the encodings: no other is worth mending.
+  public static func mayBeJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let marks: [UInt8] = [0, 0xFE, 0xFF, 0xEF, 0xBB, 0xBF]
+    let first = bytes.first { $0 > 0x20 && !marks.contains($0) }
+    return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+  }
+
   /// Passes the bytes of the mended text to `emit`. What is JSON already is passed on unchanged.
   public static func mend(_ bytes: UnsafeRawBufferPointer, _ emit: (UInt8) -> Void) {
     var mending = Mending()

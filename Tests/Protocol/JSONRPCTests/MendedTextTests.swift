@@ -58,6 +58,14 @@ import Testing
   ])
   func preface_isFound(text: String, length: Int) { #expect(prefaceLength(text) == length) }
 
+  @Test(arguments: [
+    ("{", true), (" \n[1]", true), ("\u{FEFF}{}", true), ("{\0}\0", true), ("\0{\0}", true), ("<html>{}", false), ("", false),
+    ("a=b", false), ("\0\0", false), (#""text""#, false),
+  ])
+  func textThatMayBeJSON_beginsSo(text: String, mayBe: Bool) {
+    #expect(Array(text.utf8).withUnsafeBytes { MendedText.mayBeJSON($0) } == mayBe)
+  }
+
   @Test(arguments: [("alice", false), ("", false), ("al\u{FFFD}ce", true), ("\u{FFFD}", true), ("\u{FFFC}é", false)])
   func textWithAReplacement_isDoubtful(text: String, isDoubtful: Bool) {
     #expect(MendedText.isDoubtful(text) == isDoubtful)

@@ -36,7 +36,8 @@ extension Secret {
 
   /// The text with its encoding mended; nil if that changes nothing.
   fileprivate var mended: Secret? {
-    withBytes { bytes in
+    withBytes { bytes -> Secret? in
+      guard MendedText.mayBeJSON(bytes) else { return nil }
       var mended = SecretBuilder(capacity: bytes.count)
       var room = Self.mostOf(bytes.count)
       MendedText.mend(bytes) { byte in
