@@ -59,7 +59,8 @@ import Testing
   func preface_isFound(text: String, length: Int) { #expect(prefaceLength(text) == length) }
 
   @Test(arguments: [
-    ("{", true), (" \n[1]", true), ("\u{FEFF}{}", true), ("{\0}\0", true), ("\0{\0}", true), ("<html>{}", false), ("", false),
+    ("{", true), (" \n[1]", true), ("\u{FEFF}{}", true), ("{\0}\0", true), ("\0{\0}", true), ("<html>{}", false),
+    ("", false),
     ("a=b", false), ("\0\0", false), (#""text""#, false),
   ])
   func textThatMayBeJSON_beginsSo(text: String, mayBe: Bool) {
