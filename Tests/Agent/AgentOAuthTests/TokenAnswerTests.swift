@@ -45,12 +45,13 @@ import AgentOAuth
       (200, #"[{"access_token":"a"},{"access_token":"b"}]"#, .withoutTokens),
       (200, #"{"terms":"please accept"}"#, .withoutTokens), (200, #"{"error":{"code":503}}"#, .withoutTokens),
       (200, #"{"access_token":null,"refresh_token":""}"#, .withoutTokens),
+      (200, "{\"x\":\"\u{0}\"}", .withoutTokens), (200, #"{"x":"\ud83d"}"#, .withoutTokens),
       (200, String(repeating: "[", count: 10_000), .withoutTokens),
       // Possible remains of tokens.
       (200, "{", .damaged), (200, " {\"access_to", .damaged),
       (200, #"{"access_token":"at","refresh_token":"r"#, .damaged),
       (200, #"{"access_token":"at","token_type":"Bearer",}"#, .damaged), (200, deep, .damaged),
-      (200, "{\"x\":\"\u{0}\"}", .damaged), (200, #"{"access_token":"a","access_token":"b"}"#, .damaged),
+      (200, #"{"access_token":"a","access_token":"b"}"#, .damaged),
       (200, "\u{FEFF}{", .damaged), (200, "\u{0}{", .damaged),
     ] as [(Int, String, TokenResponseClassifier.Kind)])
   func tokenEndpointResponse_isClassified(status: Int, body: String, kind: TokenResponseClassifier.Kind) {
