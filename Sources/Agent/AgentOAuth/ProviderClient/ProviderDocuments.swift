@@ -41,10 +41,10 @@ package struct ProviderDocuments: Sendable {
     return result
   }
 
-  /// The body of a 200.
+  /// The body of a success.
   func body(of fetched: Fetched) throws(DocumentFailure) -> Secret {
     switch fetched {
-    case .outcome(.response(let response)) where response.status == 200: return response.body
+    case .outcome(.response(let response)) where response.isDocument: return response.body
     case .outcome(.response(let response)): throw .unavailable(status: response.status)
     case .outcome(.untrusted(let reason)): throw .untrusted(reason)
     case .outcome(.notConnected(let failure)): throw .offline(failure)
@@ -105,4 +105,10 @@ package struct ProviderDocuments: Sendable {
     let request = client.request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
     return if case .response(let response) = await client.send(request) { response.status < 500 } else { false }
   }
+}
+
+extension HTTPResponse {
+  /// A whole answer: 200, 201, which some servers say of each POST, or 203, which a proxy says that changed the answer (RFC
+  /// 9110 §15.3.4).
+  var isDocument: Bool { [200, 201, 203].contains(status) }
 }
