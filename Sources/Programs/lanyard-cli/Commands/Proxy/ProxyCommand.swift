@@ -73,7 +73,13 @@ struct ProxyOptions: ParsableArguments {
       valueName: "origin"))
   var passes: [String] = []
 
-  var words: [String] { (grant.map { ["--grant", $0] } ?? []) + passes.flatMap { ["--pass", $0] } }
+  @Flag(help: "Leave variables as OPENAI_API_KEY as they are. Else they have placeholders, with which libraries start.")
+  var noPlaceholders = false
+
+  var words: [String] {
+    (grant.map { ["--grant", $0] } ?? []) + passes.flatMap { ["--pass", $0] }
+      + (noPlaceholders ? ["--no-placeholders"] : [])
+  }
 }
 
 extension CommonOptions {
