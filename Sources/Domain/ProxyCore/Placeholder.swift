@@ -12,7 +12,8 @@ public enum Placeholder {
 
   /// True if a text is one, and nothing else.
   static func isAll(of text: some StringProtocol) -> Bool {
-    text.utf8.count == byteCount && text.hasPrefix(prefix) && AccountID(String(text.dropFirst(prefix.utf8.count))) != nil
+    text.utf8.count == byteCount && text.hasPrefix(prefix)
+      && AccountID(String(text.dropFirst(prefix.utf8.count))) != nil
   }
 
   /// True if one stands anywhere in a text.

@@ -52,7 +52,8 @@ struct PlaceholderTests {
   func ownCredential() throws {
     for value in ["own", placeholder + "x", "x" + placeholder, "1;key=" + placeholder] {
       let request = try forwarded("/v1?key=" + value)
-      #expect(throws: Refusal.self, "\(value)") { try request.fields(under: RequestNames(placing: .query(name: "key"))) }
+      let names = RequestNames(placing: .query(name: "key"))
+      #expect(throws: Refusal.self, "\(value)") { try request.fields(under: names) }
     }
   }
 
@@ -75,7 +76,8 @@ struct PlaceholderTests {
       "/ws",
       [
         "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol: chat, key.\(placeholder), \(placeholder)",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Protocol: chat, key.\(placeholder), \(placeholder)",
       ])
     let fields = request.handshakeFields(under: RequestNames())
     #expect(fields.first { $0.name == "Sec-WebSocket-Protocol" }?.value == "chat")

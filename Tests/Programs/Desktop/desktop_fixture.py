@@ -75,7 +75,7 @@ class Certificates(NamedTuple):
 
 @functools.lru_cache(maxsize=None)
 def certificates() -> Certificates:
-    """An authority and a certificate for `localhost` and 127.0.0.1, made once for a test run."""
+    """An authority and a certificate for `localhost`, `tools.localhost` and 127.0.0.1, made once for a test run."""
     folder = tempfile.mkdtemp(prefix="lanyard-desktop-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = functools.partial(os.path.join, folder)
@@ -88,7 +88,7 @@ def certificates() -> Certificates:
             "-subj", "/CN=Lanyard tests", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
     openssl("req", *key, "-keyout", path("server.key"), "-out", path("server.csr"), "-subj", "/CN=localhost")
     with open(path("extensions"), "w", encoding="utf-8") as file:
-        file.write("subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=critical,CA:FALSE\n"
+        file.write("subjectAltName=DNS:localhost,DNS:tools.localhost,IP:127.0.0.1\nbasicConstraints=critical,CA:FALSE\n"
                    "keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\n"
                    "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
     openssl("x509", "-req", "-in", path("server.csr"), "-CA", path("authority.pem"), "-CAkey", path("authority.key"),
