@@ -11,6 +11,7 @@ import http.client
 import http.server
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -272,6 +273,7 @@ class Desktop(Credentials):
         """The first folder of the tools' PATH."""
         os.mkdir(self.links)
         self._told: List[str] = []
+        self._keys: List[str] = []
 
     def link(self, name: str) -> str:
         """A link to `lanyard` in the tools' PATH."""
@@ -339,8 +341,21 @@ class Desktop(Credentials):
             self._told.append(token)
         return token
 
+    def key(self, *origins: str, secret: str = "", username: str = "", **settings: Any) -> str:
+        """Makes `key`, an account with a key for these origins; returns the key, which no tool may show."""
+        secret = secret or f"key-{secrets.token_urlsafe(24)}"
+        self.caller.call("provider.add", {
+            "name": "keys", "kind": "secret", "allowedOrigins": list(origins), "caFile": certificates().authority, **settings})
+        self.caller.call("account.add", {
+            "provider": "keys", "secret": secret, "alias": "key", **({"username": username} if username else {})})
+        self._keys.append(secret)
+        self._told.append(secret)
+        return secret
+
     def is_good(self, token: Optional[str]) -> bool:
-        """True if the provider takes this access token: it is neither expired nor revoked."""
+        """True for a key of a test, and if the provider takes this access token: it is neither expired nor revoked."""
+        if token in self._keys:
+            return True
         request = urllib.request.Request(f"{self.idp.issuer}/userinfo", headers={"Authorization": f"Bearer {token}"})
         try:
             with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=PATIENCE_SECONDS):
