@@ -44,6 +44,19 @@ public enum Placeholder {
     return HTTPURL(url.origin + path + query) ?? url
   }
 
+  /// A form without the parameters whose value is a placeholder; nil if there are none.
+  ///
+  /// - Parameter form: of `application/x-www-form-urlencoded`, in which a placeholder is written as it is.
+  public static func removed(fromForm form: UnsafeRawBufferPointer) -> [UInt8]? {
+    let ampersand = UInt8(ascii: "&")
+    let parameters = form.split(separator: ampersand, omittingEmptySubsequences: false)
+    let kept = parameters.filter { parameter in
+      let value = parameter.drop { $0 != UInt8(ascii: "=") }.dropFirst()
+      return value.count != byteCount || !isAll(of: String(decoding: value, as: UTF8.self))
+    }
+    return kept.count == parameters.count ? nil : Array(kept.joined(separator: CollectionOfOne(ampersand)))
+  }
+
   /// Nil if the path does not begin with a placeholder at this place.
   private static func pathLeft(of url: HTTPURL, without template: SecretTemplate) -> String? {
     guard url.path.hasPrefix(template.before) else { return nil }

@@ -70,6 +70,19 @@ struct PlaceholderTests {
     #expect(try forwarded("/bot\(placeholder)/getMe").url.path == "/bot\(placeholder)/getMe")
   }
 
+  @Test("A parameter with a placeholder is taken out of a form, and nothing else")
+  func form() {
+    func left(_ form: String) -> String? {
+      Array(form.utf8).withUnsafeBytes { Placeholder.removed(fromForm: $0) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+    #expect(left("token=\(placeholder)&text=spring&token=\(placeholder)") == "text=spring")
+    #expect(left("a=1&token=\(placeholder)&&b") == "a=1&&b")
+    #expect(left("token=\(placeholder)") == "")
+    for form in ["", "a=b", "token=x\(placeholder)", "token=\(placeholder)x", placeholder, "a=1;token=\(placeholder)"] {
+      #expect(left(form) == nil, "\(form)")
+    }
+  }
+
   @Test("A subprotocol with a placeholder is left out of a WebSocket's handshake")
   func webSocket() throws {
     let request = try forwarded(

@@ -1,14 +1,11 @@
 """Real programs and libraries with a key as the account: they get it from a helper, from a variable, or never."""
 
-import gzip
-import io
 import os
-import subprocess
-import tarfile
 import unittest
 
 from desktop_fixture import LANYARD, Desktop, Request, Response, certificates, program, python_packages
 from forms import in_quick_form
+from services import bare_repository, chat_completion, git_backend, message, npm_registry
 
 VARIABLE = "SERVICE_API_KEY"
 
@@ -19,25 +16,13 @@ class WithGit(Desktop):
     def setUp(self):
         super().setUp()
         self.folder = os.path.join(self.place, "server")
-        quiet = {"capture_output": True, "check": True}
-        repository = os.path.join(self.folder, "app.git")
-        subprocess.run(["git", "init", "--bare", "-b", "main", repository], **quiet)
-        subprocess.run(["git", "-C", repository, "config", "http.receivepack", "true"], **quiet)
+        bare_repository(os.path.join(self.folder, "app.git"))
         self.host = self.server(self.answer)
 
     def answer(self, request: Request) -> Response:
         if not (request.basic and self.is_good(request.token)):
             return Response(401, b"", [("WWW-Authenticate", 'Basic realm="git"')])
-        path, _, query = request.path.partition("?")
-        ran = subprocess.run(
-            ["git", "http-backend"], input=request.body, capture_output=True, check=True,
-            env={"PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": self.folder, "GIT_HTTP_EXPORT_ALL": "1",
-                 "REQUEST_METHOD": request.method, "PATH_INFO": path, "QUERY_STRING": query, "REMOTE_USER": request.basic[0],
-                 "CONTENT_TYPE": request.headers.get("Content-Type", ""), "CONTENT_LENGTH": str(len(request.body)),
-                 "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", "")})
-        head, _, body = ran.stdout.partition(b"\r\n\r\n")
-        fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
-        return Response(int(fields.pop("Status", "200").split()[0]), body, list(fields.items()))
+        return git_backend(request, self.folder)
 
     def test_git_pushes_and_clones_with_a_key_as_password(self):
         key = self.key(self.host.origin)
@@ -69,26 +54,13 @@ class WithNPM(Desktop):
     def answer(self, request: Request) -> Response:
         if not self.is_good(request.bearer):
             return Response.json({"error": "a token, please"}, 401)
-        if request.path == "/spring":
-            version = {"name": "spring", "version": "1.0.0", "dist": {"tarball": f"{self.registry.origin}/spring-1.0.0.tgz"}}
-            return Response.json({"name": "spring", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}})
-        return Response(200, self.package(), [("Content-Type", "application/octet-stream")])
-
-    @staticmethod
-    def package() -> bytes:
-        made = io.BytesIO()
-        with tarfile.open(fileobj=made, mode="w") as tar:
-            for name, text in (("package.json", '{"name": "spring", "version": "1.0.0"}'), ("index.js", "exports.season = 'spring'")):
-                entry = tarfile.TarInfo("package/" + name)
-                entry.size = len(text)
-                tar.addfile(entry, io.BytesIO(text.encode()))
-        return gzip.compress(made.getvalue(), mtime=0)
+        return npm_registry(request, self.registry.origin)
 
     def test_npm_installs_with_a_key_from_a_variable(self):
         key = self.key(self.registry.origin, environment=["NPM_TOKEN"])
         self.write("project/package.json", {"name": "project", "version": "1.0.0"})
         self.write("project/.npmrc", (
-            f"registry={self.registry.origin}/\n//{self.registry.place}/:_authToken=${{NPM_TOKEN}}\naudit=false\nfund=false\n"
+            f"registry={self.registry.origin}/npm/\n//{self.registry.place}/npm/:_authToken=${{NPM_TOKEN}}\naudit=false\nfund=false\n"
             "update-notifier=false\n"))
         self.tool(
             LANYARD, "exec", "key", "--", self.npm, "--prefix", os.path.join(self.place, "project"), "install", "spring",
@@ -100,16 +72,14 @@ class WithNPM(Desktop):
 
 class Library:
     """A library of a service: with the key in a variable, and with a placeholder behind the proxy. A subclass has `script`,
-    which prints `spring`, and what its service answers."""
+    which prints `spring`, and `answered`, what its service says."""
 
     script = ""
     placement = {"in": "header"}
-    answered = {}
-
     def setUp(self):
         super().setUp()
         self.python = os.path.join(python_packages("agents"), "python")
-        self.service = self.server(lambda request: Response.json(self.answered))
+        self.service = self.server(lambda request: self.answered)
         self.secret = self.key(self.service.origin, environment=[VARIABLE], placement=self.placement)
 
     def received(self):
@@ -135,9 +105,7 @@ class WithOpenAI(Library, Desktop):
             asked = [{{"role": "user", "content": "Which season is it?"}}]
             print(client.chat.completions.create(model="small", messages=asked).choices[0].message.content)
     """
-    answered = {
-        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "small",
-        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "spring"}}]}
+    answered = chat_completion("spring")
 
 
 class WithAnthropic(Library, Desktop):
@@ -148,10 +116,7 @@ class WithAnthropic(Library, Desktop):
             print(client.messages.create(model="small", max_tokens=9, messages=asked).content[0].text)
     """
     placement = {"in": "header", "name": "X-Api-Key", "format": "{secret}"}
-    answered = {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "small", "stop_reason": "end_turn",
-        "stop_sequence": None, "content": [{"type": "text", "text": "spring"}],
-        "usage": {"input_tokens": 1, "output_tokens": 1}}
+    answered = message("spring")
 
     def received(self):
         # The library sends it as a bearer token; behind the proxy it stands where the provider says.
@@ -174,7 +139,7 @@ class WithStripe(Library, Desktop):
         client = stripe.StripeClient(os.environ["{VARIABLE}"], base_addresses={{"api": sys.argv[1]}})
         print(client.v1.customers.retrieve("cus_1").name)
     """
-    answered = {"id": "cus_1", "object": "customer", "name": "spring"}
+    answered = Response.json({"id": "cus_1", "object": "customer", "name": "spring"})
 
 
 if __name__ == "__main__":

@@ -105,6 +105,18 @@ class Placeholders(ProxyFixture):
         # The policy and the log see the path that is sent, without the key.
         self.assertNotIn(placeholder, json.dumps(self.caller.call("audit.list", {"limit": 200})))
 
+    def test_a_form_goes_on_without_it(self) -> None:
+        placeholder = self.add({"in": "header"})
+        got = self.sent("-d", f"token={placeholder}&text=spring", self.service.origin)
+        self.assertEqual((got.body, got.headers.get("Content-Length")), (b"text=spring", "11"))
+        self.assertTakenAway(placeholder)
+        ran = self.through("curl", "-sS", "-d", "token=own&text=spring", self.service.origin)
+        self.assertIn("credential of the program's own", ran.stdout)
+        # A form of which no more than a part is read before it is sent.
+        form = self.write("form", f"text={'x' * (64 << 10)}&token={placeholder}")
+        ran = self.through("sh", "-c", 'curl -sS -d "@$1" "$2"; true', "-", form, self.service.origin)
+        self.assertIn("credential of the program's own", ran.stdout + ran.stderr)
+
     def test_nobody_is_told_of_a_field_that_was_taken_away(self) -> None:
         placeholder = self.add({"in": "header"})
         ran = self.through("curl", "-sS", "-H", f"X-Api-Key: {placeholder}", self.service.origin)

@@ -7,9 +7,9 @@ import unittest
 import urllib.parse
 import urllib.request
 
-from proxy_fixture import LANYARD, PATIENCE_SECONDS, SCOPES, ProxyFixture, Request, Response, python_packages
+from proxy_fixture import LANYARD, PATIENCE_SECONDS, SCOPES, ProxyFixture, Request, Response, program, python_packages
 from forms import in_quick_form
-from services import bare_repository, git_backend, package_index
+from services import bare_repository, git_backend, npm_registry, package_index
 
 NODE_SCRIPT = """
 const http = require('http'), tls = require('tls'), https = require('https');
@@ -73,6 +73,26 @@ class Programs(ProxyFixture):
             "  print([s.get(sys.argv[1]).text for _ in range(3)])\n")
         ran = self.through(python, "-c", script, self.api.origin)
         self.assertEqual(ran.stdout, "['hello\\n', 'hello\\n', 'hello\\n']\n")
+        self.assertCameWithToken(3)
+
+    def test_python_httpx(self) -> None:
+        python = os.path.join(python_packages("agents"), "python")
+        script = (
+            "import sys, httpx2\nwith httpx2.Client() as client:\n"
+            "  print([client.get(sys.argv[1]).text for _ in range(3)])\n")
+        ran = self.through(python, "-c", script, self.api.origin)
+        self.assertEqual(ran.stdout, "['hello\\n', 'hello\\n', 'hello\\n']\n")
+        self.assertCameWithToken(3)
+
+    def test_python_aiohttp(self) -> None:
+        python = os.path.join(python_packages(), "python")
+        script = (
+            "import asyncio, sys, aiohttp\nasync def main():\n"
+            "  async with aiohttp.ClientSession(trust_env=True) as session:\n"
+            "    for _ in range(3):\n"
+            "      async with session.get(sys.argv[1]) as answer: print((await answer.text()).strip())\n"
+            "asyncio.run(main())\n")
+        self.assertEqual(self.through(python, "-c", script, self.api.origin).stdout, "hello\n" * 3)
         self.assertCameWithToken(3)
 
     def test_node(self) -> None:
@@ -152,12 +172,14 @@ class Git(ProxyFixture):
 
 
 @in_quick_form()
-class Pip(ProxyFixture):
-    """pip with an index of the server's."""
+class Installers(ProxyFixture):
+    """pip and uv with an index of the server's, and npm with a registry of it."""
 
     def answer(self, request: Request) -> Response:
         if request.bearer is None:
             return Response(401, b"")
+        if request.path.startswith("/npm/"):
+            return npm_registry(request, self.api.origin)
         return package_index(request, self.api.origin)
 
     def test_pip_installs(self) -> None:
@@ -167,6 +189,24 @@ class Pip(ProxyFixture):
             python, "-m", "pip", "install", "--no-cache-dir", "--disable-pip-version-check", "--quiet", "--target", target,
             "--index-url", self.api.origin + "/simple", "spring")
         self.assertTrue(os.path.exists(os.path.join(target, "spring.py")))
+        self.assertEqual(self.api.tokens(), [self.token("work")])
+
+    def test_uv_installs(self) -> None:
+        target = os.path.join(self.place, "installed")
+        self.through(
+            os.path.join(python_packages(), "uv"), "pip", "install", "--no-cache", "--quiet", "--target", target, "--no-config",
+            "--python", os.path.join(python_packages(), "python"), "--default-index", self.api.origin + "/simple", "spring")
+        self.assertTrue(os.path.exists(os.path.join(target, "spring.py")))
+        self.assertEqual(self.api.tokens(), [self.token("work")])
+
+    def test_npm_installs(self) -> None:
+        project = os.path.join(self.place, "project")
+        os.mkdir(project)
+        self.write("project/package.json", {"name": "project", "version": "1.0.0"})
+        self.through(
+            program("npm", "npm"), "--prefix", project, "--registry", self.api.origin + "/npm/", "--no-audit", "--no-fund",
+            "--no-update-notifier", "install", "spring")
+        self.assertTrue(os.path.exists(os.path.join(project, "node_modules", "spring", "index.js")))
         self.assertEqual(self.api.tokens(), [self.token("work")])
 
 

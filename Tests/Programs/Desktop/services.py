@@ -1,16 +1,18 @@
-"""What servers of these tests serve beside a greeting: a repository of git, an index of packages, the two APIs of models as
-their libraries call them, and tools of MCP."""
+"""What servers of tests serve beside a greeting: a repository of git, packages for pip and npm, the APIs of two models as their
+libraries call them, and tools of MCP."""
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
 import subprocess
+import tarfile
 import zipfile
 from typing import Any, Dict
 
-from proxy_fixture import Request, Response
+from desktop_fixture import Request, Response
 
 
 def bare_repository(path: str) -> None:
@@ -52,6 +54,20 @@ def _wheel() -> bytes:
             "spring-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr("spring-1.0.dist-info/RECORD", "spring.py,,\n")
     return made.getvalue()
+
+
+def npm_registry(request: Request, origin: str) -> Response:
+    """A registry at `/npm/` with one package, `spring`."""
+    if request.path == "/npm/spring":
+        version = {"name": "spring", "version": "1.0.0", "dist": {"tarball": f"{origin}/npm/spring-1.0.0.tgz"}}
+        return Response.json({"name": "spring", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}})
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as tar:
+        for name, text in (("package.json", '{"name": "spring", "version": "1.0.0"}'), ("index.js", "exports.season = 'spring'")):
+            entry = tarfile.TarInfo("package/" + name)
+            entry.size = len(text)
+            tar.addfile(entry, io.BytesIO(text.encode()))
+    return Response(200, gzip.compress(made.getvalue(), mtime=0), [("Content-Type", "application/octet-stream")])
 
 
 def chat_completion(text: str) -> Response:
