@@ -59,6 +59,7 @@ class AgentRun(SandboxFixture):
             "openai": self.server(lambda request: chat_completion("spring")),
             "anthropic": self.server(lambda request: message("spring"))}
         for name, server in self.models.items():
+            # With the variables of the catalogue.
             self.caller.call("provider.add", {
                 "name": name, "preset": name, "allowedOrigins": [server.origin], "caFile": certificates().authority})
             self.caller.call("account.add", {"provider": name, "secret": KEYS[name], "alias": name})

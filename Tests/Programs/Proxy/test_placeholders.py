@@ -5,7 +5,7 @@ import json
 import unittest
 from typing import Any, Dict, List
 
-from proxy_fixture import ProxyFixture, Request, Response, Server, certificates
+from proxy_fixture import ProxyFixture, Request, Response, Server
 
 KEY = "sk-key-of-the-account-0123456789"
 VARIABLE = "SERVICE_API_KEY"
@@ -20,13 +20,8 @@ class Placeholders(ProxyFixture):
 
     def add(self, placement: Dict[str, Any], username: str = "") -> str:
         """Makes the account; returns its placeholder."""
-        self.caller.call("provider.add", {
-            "name": "service", "kind": "secret", "allowedOrigins": [self.service.origin], "placement": placement,
-            "environment": [VARIABLE], "caFile": certificates().authority})
-        added = self.caller.call("account.add", {
-            "provider": "service", "secret": KEY, "alias": "key", **({"username": username} if username else {})})
-        self._told.append(KEY)
-        return "lanyard-" + str(added["account"]["id"] if isinstance(added["account"], dict) else added["account"])
+        self.key(self.service.origin, secret=KEY, username=username, placement=placement, environment=[VARIABLE])
+        return "lanyard-" + str(self.caller.call("account.get", {"account": "key"})["id"])
 
     def variables(self, *before: str, **environment: str) -> Dict[str, str]:
         script = "import json, os; print(json.dumps(dict(os.environ)))"

@@ -18,6 +18,9 @@ struct ProxyCommand: ParsableCommand {
       With --pass it lets programs through to further servers: without a token, with credentials of their own, and without \
       reading what they send.
 
+      Variables in which libraries look for a key, as OPENAI_API_KEY, are printed with placeholders: no secrets, which the \
+      proxy takes away wherever a key stands.
+
       `lanyard exec --proxy -- COMMAND` does all of this for one command.
 
       EXAMPLES:
