@@ -112,6 +112,8 @@ SUITES: Dict[str, Tuple[str, ...]] = {
         "Sources/Programs/lanyard-cli/Commands/Sandbox/**",
         "Sources/Programs/lanyard-proxy/**",
         "Tests/Programs/Desktop/desktop_fixture.py",
+        "Tests/Programs/Desktop/requirements-agents.txt",
+        "Tests/Programs/Desktop/services.py",
         "Tests/Programs/Proxy/**",
     ),
     "test-clients/go": (*CLIENT_TESTS, "Clients/go/**"),

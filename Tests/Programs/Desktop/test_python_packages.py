@@ -249,6 +249,16 @@ class WithPip(Refusals, PythonPackages):
         self.assertInstalled()
         self.assertEqual({request.basic[0] for request in self.index.server.requests if request.token}, {"oauth2"})
 
+    def test_it_installs_with_a_key_as_password(self):
+        other = Index(self)
+        wheel(other.folder, "acme", "1.0")
+        key = self.key(other.server.origin, username="robot")
+        self.rule(other.server.origin, "key")
+        self.install(other.url)
+        self.assertInstalled()
+        self.assertEqual(other.server.tokens(), [key])
+        self.assertEqual({request.basic[0] for request in other.server.requests if request.token}, {"robot"})
+
     def test_one_run_gets_a_new_token_when_the_old_one_ends(self):
         """pip asks `keyring` again after a refusal."""
         exchanges = self.exchanges()
@@ -338,6 +348,13 @@ class WithTwine(PythonPackages):
         other = Index(self)
         self.twine(self.sent, to=other, LANYARD_KEYRING=f"{other.server.origin}=work")
         self.assertEqual(other.server.tokens(), [self.token()])
+
+    def test_twine_uploads_with_a_key_as_password(self):
+        other = Index(self)
+        key = self.key(other.server.origin)
+        self.rule(other.server.origin, "key")
+        self.twine(self.sent, to=other)
+        self.assertEqual(other.server.tokens(), [key])
 
     def test_twine_gets_a_new_token_when_the_old_one_ended(self):
         with self.short_lifetimes():

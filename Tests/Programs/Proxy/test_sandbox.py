@@ -293,6 +293,19 @@ class InTheSandbox(SandboxFixture):
         self.assertNotIn("UNWANTED=no", told)
         self.sandbox("env", before=("--env", "A=b"), status=2)
 
+    def test_a_key_has_a_placeholder(self) -> None:
+        self.key("https://service.example", environment=["SERVICE_API_KEY"])
+        words = ("sh", "-c", "echo $SERVICE_API_KEY")
+        self.assertRegex(self.sandbox(*words).stdout, r"^lanyard-acc_\w+\n$")
+        self.assertEqual(self.sandbox(*words, before=("--no-placeholders",)).stdout, "\n")
+        named = self.sandbox(*words, before=("--env", "SERVICE_API_KEY"), SERVICE_API_KEY="own")
+        self.assertEqual(named.stdout, "own\n")
+        self.assertIn("SERVICE_API_KEY", self.show()["env"])
+        self.assertNotIn("SERVICE_API_KEY", self.show("--no-placeholders")["env"])
+
+    def test_no_agent_is_started_within(self) -> None:
+        self.assertIn("LANYARD_NO_START=1\n", self.sandbox("env", before=("--no-network",)).stdout)
+
 
 class Refusals(SandboxFixture):
     """What is refused before anything starts."""

@@ -178,6 +178,14 @@ class WebSockets(ProxyFixture):
         self.assertEqual(self.chat.heads[0]["sec-websocket-protocol"], "realtime")
         self.assertNotIn("canary", str(self.chat.heads))
 
+    def test_a_placeholder_is_left_out_of_the_handshake(self) -> None:
+        placeholder = "lanyard-" + self.alice
+        _, head = self.open(
+            self.proxy(), f"Sec-WebSocket-Protocol: realtime, key.{placeholder}, {placeholder}", f"X-Session: {placeholder}")
+        self.assertEqual(status(head), 101, head)
+        self.assertEqual(self.chat.heads[0]["sec-websocket-protocol"], "realtime")
+        self.assertNotIn(placeholder, str(self.chat.heads))
+
     def test_a_message_that_repeats_the_token_is_cut_off(self) -> None:
         for cut in (lambda text: frame(1, text), lambda text: frame(1, text[:25], last=False) + frame(0, text[25:])):
             self.chat.reply = lambda head, message: cut(head["authorization"].encode())
