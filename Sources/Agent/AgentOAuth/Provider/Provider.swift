@@ -230,7 +230,7 @@ package struct Provider: Sendable {
       writer.member("narrowing", it.narrowing.rawValue)
       writer.member("dpop", it.dpop.rawValue)
       it.writeExactness(to: &writer)
-      it.writeSecrets(to: &writer)
+      it.writeKind(to: &writer)
       writer.key("errorCodes")
       writer.beginObject()
       for (code, meaning) in it.errorCodes.sorted(by: { $0.key < $1.key }) {
@@ -310,7 +310,7 @@ package struct Provider: Sendable {
       it.narrowing = node["narrowing"]?.string.flatMap { .init(rawValue: $0) } ?? .unknown
       it.dpop = node["dpop"]?.string.flatMap { .init(rawValue: $0) } ?? .auto
       it.readExactness(node)
-      it.readSecrets(node)
+      it.readKind(node)
       for (code, meaning) in node.members(of: "errorCodes") {
         guard let code = code.string, let meaning = meaning.string.flatMap({ FailureClass(rawValue: $0) }) else {
           continue

@@ -34,8 +34,13 @@ extension Account {
   }
 
   /// Throws if the account has no grant of OAuth, from which a token of another kind could come.
-  func requireGrant() throws(AgentFailure) {
-    guard loaded?.profile.kind == .secret else { return }
+  func requireGrant() throws(AgentFailure) { try refuse(.secret) }
+
+  /// Throws if the account is no person's: nothing of it names one.
+  func requirePerson() throws(AgentFailure) { try refuse(.secret, .client) }
+
+  private func refuse(_ kinds: AccountKind...) throws(AgentFailure) {
+    guard let kind = loaded?.profile.kind, kinds.contains(kind) else { return }
     if loaded?.machine.health == .signedOut { throw .token(.signedOut, id) }
     throw .token(.misconfigured(TokenMachine.notSupported), id)
   }

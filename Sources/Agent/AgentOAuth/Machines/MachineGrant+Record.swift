@@ -1,0 +1,35 @@
+internal import AgentModel
+internal import JSONRPC
+
+/// A machine identity's grant in its provider's record: the members of `machine` in `provider.add`.
+extension MachineGrant {
+  func write(to writer: inout JSONWriter, as name: String) {
+    writer.key(name)
+    writer.beginObject()
+    switch self {
+    case .clientCredentials: writer.member("grant", Word.clientCredentials.rawValue)
+    case .jwtBearer(let assertion):
+      writer.member("grant", Word.jwtBearer.rawValue)
+      writer.member("subject", assertion.subject)
+      writer.member("audience", assertion.audience)
+      writer.member("lifetimeSeconds", assertion.lifetimeSeconds)
+    }
+    writer.endObject()
+  }
+
+  /// Nil for a grant that this agent does not know.
+  init?(_ node: JSONNode) {
+    switch node["grant"]?.string.flatMap({ Word(rawValue: $0) }) {
+    case .clientCredentials?: self = .clientCredentials
+    case .jwtBearer?:
+      self = .jwtBearer(
+        Assertion(
+          subject: node["subject"]?.string, audience: node["audience"]?.string,
+          lifetimeSeconds: node["lifetimeSeconds"]?.integer))
+    case nil: return nil
+    }
+  }
+
+  /// The grant's names in the contract.
+  private enum Word: String { case clientCredentials, jwtBearer }
+}
