@@ -1,0 +1,59 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// The options of `lanyard provider add` for a machine identity.
+struct MachineOptions: ParsableArguments {
+  /// How the machine gets its tokens.
+  enum Grant: String, CaseIterable, ExpressibleByArgument {
+    case clientCredentials = "client-credentials"
+    case jwtBearer = "jwt-bearer"
+
+    /// As the agent calls it.
+    var name: String {
+      switch self {
+      case .clientCredentials: "clientCredentials"
+      case .jwtBearer: "jwtBearer"
+      }
+    }
+  }
+
+  @Option(name: .long, help: "With --kind client: how the machine gets its tokens.")
+  var grant: Grant?
+
+  @Option(name: .long, help: "With --grant jwt-bearer: for whom the machine acts, if not for itself.")
+  var subject: String?
+
+  @Option(name: .long, help: "With --grant jwt-bearer: the audience of its assertions. Default: the token endpoint.")
+  var audience: String?
+
+  @Option(
+    name: .customLong("token-url"),
+    help: "With --kind client: the token endpoint. Without it the documents of --issuer name it.")
+  var tokenURL: String?
+
+  var isGiven: Bool { grant != nil || subject != nil || audience != nil || tokenURL != nil }
+
+  func validate() throws {
+    if subject != nil || audience != nil, grant != .jwtBearer {
+      throw ValidationError("--subject and --audience go with --grant jwt-bearer.")
+    }
+  }
+
+  /// Writes the members of the options that were given.
+  func write(to writer: inout JSONWriter) {
+    if let tokenURL {
+      writer.key("endpoints")
+      writer.beginObject()
+      writer.member("token", tokenURL)
+      writer.endObject()
+    }
+    guard let grant else { return }
+    writer.key("machine")
+    writer.beginObject()
+    writer.member("grant", grant.name)
+    writer.member("subject", subject)
+    writer.member("audience", audience)
+    writer.endObject()
+  }
+}
