@@ -5,6 +5,8 @@ public enum MachineGrant: Hashable, Sendable {
   case clientCredentials
   /// An assertion that the client's key signs (RFC 7523 §2.1).
   case jwtBearer(Assertion)
+  /// An installation of a GitHub App, whose token is asked for with an assertion that the app's key signs.
+  case githubApp(Installation)
 
   /// What the assertion of a `jwtBearer` says beside the client's id, which is its `iss`.
   public struct Assertion: Hashable, Sendable {
@@ -25,11 +27,25 @@ public enum MachineGrant: Hashable, Sendable {
     public static let longestLifetimeSeconds: Int64 = 3600
   }
 
-  /// The subject of the account: whom an assertion names, or else the client.
+  /// An installation of a GitHub App.
+  public struct Installation: Hashable, Sendable {
+    /// The app's id or client id: `iss` of its assertions.
+    public var appID: String
+    /// The number of the installation.
+    public var number: String
+
+    public init(appID: String, number: String) { (self.appID, self.number) = (appID, number) }
+
+    /// Where github.com gives the installation's tokens.
+    public var usualTokenEndpoint: String { "https://api.github.com/app/installations/\(number)/access_tokens" }
+  }
+
+  /// The subject of the account: whom an assertion names, the installation, or else the client.
   public func subject(ofClient clientID: String) -> String {
     switch self {
     case .clientCredentials: clientID
     case .jwtBearer(let assertion): assertion.subject ?? clientID
+    case .githubApp(let installation): "installation:\(installation.number)"
     }
   }
 
@@ -37,7 +53,7 @@ public enum MachineGrant: Hashable, Sendable {
   public var provesClient: Bool {
     switch self {
     case .clientCredentials: false
-    case .jwtBearer: true
+    case .jwtBearer, .githubApp: true
     }
   }
 }

@@ -41,6 +41,14 @@ package struct ClientAssertion {
     (self.id, issuedAt) = (id, now)
   }
 
+  /// A GitHub App (docs.github.com, Generating a JSON Web Token (JWT) for a GitHub App, read on 2026-11-29): it begins a
+  /// minute ago, for clocks that differ, and ends within the ten minutes that are allowed.
+  init(ofApp appID: String, now: Timestamp) {
+    (issuer, subject, audience, id) = (appID, nil, nil, nil)
+    issuedAt = now + Milliseconds.seconds(-60)
+    lifetime = .seconds(600)
+  }
+
   /// Nil if the key can't sign.
   package func signed(by key: ClientKey, with signer: any ClientKeySigner) -> Secret? {
     guard let algorithm = key.algorithm ?? signer.algorithm(of: key.material) else { return nil }

@@ -13,6 +13,10 @@ extension MachineGrant {
       writer.member("subject", assertion.subject)
       writer.member("audience", assertion.audience)
       writer.member("lifetimeSeconds", assertion.lifetimeSeconds)
+    case .githubApp(let installation):
+      writer.member("grant", Word.githubApp.rawValue)
+      writer.member("appId", installation.appID)
+      writer.member("installation", installation.number)
     }
     writer.endObject()
   }
@@ -26,10 +30,13 @@ extension MachineGrant {
         Assertion(
           subject: node["subject"]?.string, audience: node["audience"]?.string,
           lifetimeSeconds: node["lifetimeSeconds"]?.integer))
+    case .githubApp?:
+      guard let appID = node["appId"]?.string, let number = node["installation"]?.string else { return nil }
+      self = .githubApp(Installation(appID: appID, number: number))
     case nil: return nil
     }
   }
 
   /// The grant's names in the contract.
-  private enum Word: String { case clientCredentials, jwtBearer }
+  private enum Word: String { case clientCredentials, jwtBearer, githubApp }
 }

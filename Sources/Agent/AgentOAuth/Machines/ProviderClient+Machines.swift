@@ -37,6 +37,7 @@ extension ProviderClient {
       guard let signed = signed(claims) else { return .failed(.unsigned) }
       form.append("grant_type", Self.jwtBearer)
       form.append("assertion", signed)
+    case .githubApp(let installation): return await installationToken(installation, for: key, at: endpoint)
     }
     if !scopes.isEmpty { form.append("scope", scopes.spaceDelimited) }
     let resources = key.resource.map { [$0] } ?? provider.configuration.sentResources

@@ -17,14 +17,29 @@ extension Provider {
     guard let wire = params.machine else {
       throw .invalidParameter("/machine", expected: "how the machine identity gets its tokens, such as a `grant`")
     }
-    guard let clientID = params.clientId else { throw .invalidParameter("/clientId", expected: "the client's id") }
-    guard let issuer = params.issuer ?? params.endpoints?.token.flatMap({ HTTPURL($0)?.origin }) else {
+    let machine = try MachineGrant(wire)
+    let clientID: String
+    var endpoint = params.endpoints?.token
+    if case .githubApp(let installation) = machine {
+      try params.requireMembersOfInstallation()
+      clientID = installation.appID
+      if params.issuer == nil { endpoint = endpoint ?? installation.usualTokenEndpoint }
+      guard endpoint != nil else {
+        throw .invalidParameter("/endpoints", expected: "a `token`: where the installation's tokens are asked for")
+      }
+    } else {
+      guard let id = params.clientId else { throw .invalidParameter("/clientId", expected: "the client's id") }
+      clientID = id
+    }
+    guard let issuer = params.issuer ?? endpoint.flatMap({ HTTPURL($0)?.origin }) else {
       throw .invalidParameter("/issuer", expected: "the provider's issuer, or `endpoints` with a `token`")
     }
     var configuration = ProviderConfiguration(name: params.name, issuer: issuer, clientID: clientID)
     configuration.kind = .client
-    configuration.machine = try MachineGrant(wire)
+    configuration.machine = machine
     configuration.scopes = []
+    configuration.endpoints.token = endpoint
+    if case .githubApp = machine { configuration.dpop = .off }
     // Each exchange is the grant: nothing rotates, and fewer scopes take nothing away.
     configuration.refresh.reuse = .none
     configuration.isRefreshConfigured = true
@@ -34,7 +49,7 @@ extension Provider {
     try configuration.apply(params)
     self.init(configuration: configuration, clientSecret: params.clientSecret, clientKey: params.clientKey)
     var method = ClientAuthMethod(params.tokenEndpointAuthMethod)
-    if configuration.machine?.provesClient == true {
+    if machine.provesClient {
       method = method ?? (params.clientSecret == nil ? .publicClient : .clientSecretBasic)
     }
     try chooseAuthentication(method, signer: signer)
@@ -52,9 +67,9 @@ extension Provider {
     case .clientCredentials where authenticationMethod == .publicClient:
       throw .invalidParameter(
         "/clientSecret", expected: "a clientSecret or a clientKey: nothing else proves the client")
-    case .jwtBearer where clientKey == nil:
+    case .jwtBearer where clientKey == nil, .githubApp where clientKey == nil:
       throw .invalidParameter("/clientKey", expected: "the private key that signs the assertions")
-    case .clientCredentials, .jwtBearer: return
+    case .clientCredentials, .jwtBearer, .githubApp: return
     }
   }
 }
@@ -63,7 +78,8 @@ extension MachineGrant {
   fileprivate init(_ wire: WireMachineGrant) throws(AgentFailure) {
     let members: [(name: String, isGiven: Bool, grants: [WireMachineGrantType])] = [
       ("subject", wire.subject != nil, [.jwtBearer]), ("audience", wire.audience != nil, [.jwtBearer]),
-      ("lifetimeSeconds", wire.lifetimeSeconds != nil, [.jwtBearer]),
+      ("lifetimeSeconds", wire.lifetimeSeconds != nil, [.jwtBearer]), ("appId", wire.appId != nil, [.githubApp]),
+      ("installation", wire.installation != nil, [.githubApp]),
     ]
     if let other = members.first(where: { $0.isGiven && !$0.grants.contains(wire.grant) }) {
       throw .invalidParameter("/machine/" + other.name, expected: "nothing with this `grant`")
@@ -74,6 +90,12 @@ extension MachineGrant {
       self = .jwtBearer(
         Assertion(
           subject: wire.subject, audience: wire.audience, lifetimeSeconds: wire.lifetimeSeconds.map { Int64($0) }))
+    case .githubApp:
+      guard let appID = wire.appId else { throw .invalidParameter("/machine/appId", expected: "the app's id") }
+      guard let number = wire.installation else {
+        throw .invalidParameter("/machine/installation", expected: "the number of the installation")
+      }
+      self = .githubApp(Installation(appID: appID, number: number))
     }
   }
 }
@@ -86,6 +108,8 @@ extension WireMachineGrant {
       self.init(
         grant: .jwtBearer, subject: assertion.subject, audience: assertion.audience,
         lifetimeSeconds: assertion.lifetimeSeconds.map { Int($0) })
+    case .githubApp(let installation):
+      self.init(grant: .githubApp, appId: installation.appID, installation: installation.number)
     }
   }
 }
@@ -98,5 +122,19 @@ extension WireProvider {
     (it.redirect, it.refresh, it.refreshBecause, it.narrowing) = (nil, nil, nil, nil)
     it.revocationScope = nil
     return it
+  }
+}
+
+extension ProviderAdd.Params {
+  /// Throws for the first member that goes with OAuth, which an installation's token has nothing of.
+  fileprivate func requireMembersOfInstallation() throws(AgentFailure) {
+    let given = [
+      ("clientId", clientId != nil), ("clientSecret", clientSecret != nil),
+      ("tokenEndpointAuthMethod", tokenEndpointAuthMethod != nil), ("scopes", scopes != nil),
+      ("resources", resources != nil), ("authorizationParameters", authorizationParameters != nil),
+      ("dpop", dpop != nil),
+    ]
+    guard let (name, _) = given.first(where: \.1) else { return }
+    throw .invalidParameter("/" + name, expected: "nothing for an installation of a GitHub App")
   }
 }

@@ -67,6 +67,7 @@ package struct MachineAdmission: Sendable {
     // Nothing rotates, so that a lost answer leaves nothing in doubt.
     case .failed(.unknownOutcome(let reason, let pause)):
       throw .signIn(.exchange(.transient(reason, retryAfter: pause)))
+    case .failed(.reauthenticate(let reason)): throw .signIn(.installationRefused(reason))
     case .failed(let failure): throw .signIn(.exchange(failure))
     }
   }

@@ -24,6 +24,10 @@ extension SignInFailure {
     case .denied, .answer(.denied): "The sign-in was denied at the provider. Nothing was changed."
     case .otherPerson:
       "Another person signed in than the one whose account was named. Nothing of that account was changed."
+    case .installationRefused(TokenMachine.installationSuspended):
+      "This installation of the app is suspended. Nothing was kept; have it unsuspended in its settings at the provider."
+    case .installationRefused:
+      "The provider knows no such installation of this app. Nothing was kept; correct `installation`, or install the app again."
     case .secretRefused: "The provider refuses this secret. Nothing was kept; make another one on the provider's page."
     case .secretOfAnother:
       "The secret belongs to another person than the account. The account keeps the secret that it has; `lanyard login` adds this one as an account of its own."

@@ -8,12 +8,14 @@ struct MachineOptions: ParsableArguments {
   enum Grant: String, CaseIterable, ExpressibleByArgument {
     case clientCredentials = "client-credentials"
     case jwtBearer = "jwt-bearer"
+    case githubApp = "github-app"
 
     /// As the agent calls it.
     var name: String {
       switch self {
       case .clientCredentials: "clientCredentials"
       case .jwtBearer: "jwtBearer"
+      case .githubApp: "githubApp"
       }
     }
   }
@@ -27,16 +29,30 @@ struct MachineOptions: ParsableArguments {
   @Option(name: .long, help: "With --grant jwt-bearer: the audience of its assertions. Default: the token endpoint.")
   var audience: String?
 
+  @Option(name: .customLong("app-id"), help: "With --grant github-app: the app's id or client id.")
+  var appID: String?
+
+  @Option(name: .long, help: "With --grant github-app: the number of the installation.")
+  var installation: String?
+
   @Option(
     name: .customLong("token-url"),
     help: "With --kind client: the token endpoint. Without it the documents of --issuer name it.")
   var tokenURL: String?
 
-  var isGiven: Bool { grant != nil || subject != nil || audience != nil || tokenURL != nil }
+  var isGiven: Bool {
+    grant != nil || subject != nil || audience != nil || appID != nil || installation != nil || tokenURL != nil
+  }
+
+  /// The agent knows the server: nothing has to name it.
+  var knowsServer: Bool { tokenURL != nil || grant == .githubApp }
 
   func validate() throws {
     if subject != nil || audience != nil, grant != .jwtBearer {
       throw ValidationError("--subject and --audience go with --grant jwt-bearer.")
+    }
+    if grant == .githubApp ? appID == nil || installation == nil : appID != nil || installation != nil {
+      throw ValidationError("--app-id and --installation go with --grant github-app, which needs both.")
     }
   }
 
@@ -54,6 +70,8 @@ struct MachineOptions: ParsableArguments {
     writer.member("grant", grant.name)
     writer.member("subject", subject)
     writer.member("audience", audience)
+    writer.member("appId", appID)
+    writer.member("installation", installation)
     writer.endObject()
   }
 }

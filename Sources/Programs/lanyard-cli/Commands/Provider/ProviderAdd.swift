@@ -29,6 +29,7 @@ struct ProviderAdd: ParsableCommand {
         lanyard provider add keys --kind secret --allowed-origin https://api.example
         lanyard provider add robot --grant client-credentials --issuer https://idp.example \\
           --client-id robot --client-secret-file FILE
+        lanyard provider add deploy --grant github-app --app-id 12345 --installation 67890 --client-key app.pem
       """)
 
   @Argument(
@@ -73,10 +74,10 @@ struct ProviderAdd: ParsableCommand {
     if url != nil, settings.issuer != nil { throw ValidationError("Give a URL or --issuer, not both.") }
     if name == nil, url == nil, settings.preset == nil { throw ValidationError("The provider's name is missing.") }
     if machine.isGiven, kind ?? .client != .client {
-      throw ValidationError("--grant, --subject, --audience and --token-url go with --kind client.")
+      throw ValidationError("--grant and what goes with it are for --kind client.")
     }
     if settings.from == nil, settings.preset == nil, settings.issuer == nil, url == nil, kind != .secret,
-      machine.tokenURL == nil
+      !machine.knowsServer
     {
       throw ValidationError("The provider's URL or --issuer is missing.")
     }
