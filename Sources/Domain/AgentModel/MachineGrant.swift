@@ -7,6 +7,8 @@ public enum MachineGrant: Hashable, Sendable {
   case jwtBearer(Assertion)
   /// An installation of a GitHub App, whose token is asked for with an assertion that the app's key signs.
   case githubApp(Installation)
+  /// The token in a file, which a platform renews (RFC 8693 §2.1). It is read anew for each exchange.
+  case tokenFile(path: String)
 
   /// What the assertion of a `jwtBearer` says beside the client's id, which is its `iss`.
   public struct Assertion: Hashable, Sendable {
@@ -40,19 +42,20 @@ public enum MachineGrant: Hashable, Sendable {
     public var usualTokenEndpoint: String { "https://api.github.com/app/installations/\(number)/access_tokens" }
   }
 
-  /// The subject of the account: whom an assertion names, the installation, or else the client.
+  /// The subject of the account: whom an assertion names, the installation, or else the client; without a client the file.
   public func subject(ofClient clientID: String) -> String {
     switch self {
     case .clientCredentials: clientID
     case .jwtBearer(let assertion): assertion.subject ?? clientID
     case .githubApp(let installation): "installation:\(installation.number)"
+    case .tokenFile(let path): clientID.isEmpty ? "file:\(path)" : clientID
     }
   }
 
   /// The grant itself names and proves the client, which needs no authentication beside it.
   public var provesClient: Bool {
     switch self {
-    case .clientCredentials: false
+    case .clientCredentials, .tokenFile: false
     case .jwtBearer, .githubApp: true
     }
   }

@@ -35,7 +35,8 @@ extension ProviderClient {
   private func namesClient(_ method: ClientAuthMethod) -> Bool {
     switch method {
     case .clientSecretBasic: false
-    case .publicClient: provider.configuration.machine?.provesClient != true
+    case .publicClient:
+      !provider.configuration.clientID.isEmpty && provider.configuration.machine?.provesClient != true
     case .clientSecretPost, .privateKeyJWT: true
     }
   }

@@ -17,6 +17,9 @@ extension MachineGrant {
       writer.member("grant", Word.githubApp.rawValue)
       writer.member("appId", installation.appID)
       writer.member("installation", installation.number)
+    case .tokenFile(let path):
+      writer.member("grant", Word.tokenFile.rawValue)
+      writer.member("path", path)
     }
     writer.endObject()
   }
@@ -33,10 +36,13 @@ extension MachineGrant {
     case .githubApp?:
       guard let appID = node["appId"]?.string, let number = node["installation"]?.string else { return nil }
       self = .githubApp(Installation(appID: appID, number: number))
+    case .tokenFile?:
+      guard let path = node["path"]?.string else { return nil }
+      self = .tokenFile(path: path)
     case nil: return nil
     }
   }
 
   /// The grant's names in the contract.
-  private enum Word: String { case clientCredentials, jwtBearer, githubApp }
+  private enum Word: String { case clientCredentials, jwtBearer, githubApp, tokenFile }
 }

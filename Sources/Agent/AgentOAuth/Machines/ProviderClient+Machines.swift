@@ -12,8 +12,9 @@ extension ProviderClient {
     case failed(ExchangeFailure)
   }
 
-  /// The grant's type (RFC 7523 §2.1).
+  /// The grants' types (RFC 7523 §2.1, RFC 8693 §2.1).
   private static let jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+  private static let tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
 
   /// Asks for a token with the scopes and the resource of `key`; the standard one has those of the provider.
   ///
@@ -27,19 +28,18 @@ extension ProviderClient {
       return .failed(.misconfigured("invalid_target"))
     }
     guard canAuthenticate else { return .failed(.unsigned) }
-    let scopes = key.scopes ?? ScopeSet(provider.configuration.scopes)
-    var form = FormBody()
-    switch grant {
-    case .clientCredentials: form.append("grant_type", "client_credentials")
-    case .jwtBearer(let assertion):
-      let claims = ClientAssertion(
-        assertion, ofClient: provider.configuration.clientID, at: endpoint, scopes: scopes, id: assertionID(), now: now)
-      guard let signed = signed(claims) else { return .failed(.unsigned) }
-      form.append("grant_type", Self.jwtBearer)
-      form.append("assertion", signed)
-    case .githubApp(let installation): return await installationToken(installation, for: key, at: endpoint)
+    var form: FormBody
+    do throws(GrantFailure) {
+      let scopes = key.scopes ?? ScopeSet(provider.configuration.scopes)
+      switch grant {
+      case .clientCredentials: form = clientCredentials(scopes)
+      case .jwtBearer(let assertion): form = try self.assertion(assertion, scopes, at: endpoint)
+      case .tokenFile(let path): form = try await subjectToken(in: path, scopes)
+      case .githubApp(let installation): return await installationToken(installation, for: key, at: endpoint)
+      }
+    } catch {
+      return .failed(error.failure)
     }
-    if !scopes.isEmpty { form.append("scope", scopes.spaceDelimited) }
     let resources = key.resource.map { [$0] } ?? provider.configuration.sentResources
     for resource in resources { form.append("resource", resource) }  // RFC 8707 §2.2
     for (name, value) in provider.configuration.authorizationParameters.sorted(by: { $0.key < $1.key }) {
@@ -47,6 +47,56 @@ extension ProviderClient {
     }
     return read(await exchange(form, boundTo: device), isBound: device != nil)
   }
+
+  // MARK: the grants
+
+  /// There is nothing to ask with.
+  private struct GrantFailure: Error { let failure: ExchangeFailure }
+
+  private func clientCredentials(_ scopes: ScopeSet) -> FormBody {
+    var form = FormBody()
+    form.append("grant_type", "client_credentials")
+    if !scopes.isEmpty { form.append("scope", scopes.spaceDelimited) }
+    return form
+  }
+
+  /// Google reads the scopes in the assertion, and `sub` as the user on whose behalf the machine asks; its request has
+  /// the assertion alone (developers.google.com/identity/protocols/oauth2/service-account, read on 2026-11-29). Other
+  /// servers want `sub` in any case (RFC 7523 §3) and read the scopes in the request (RFC 7521 §4.1) or in the assertion.
+  private func assertion(
+    _ assertion: MachineGrant.Assertion, _ scopes: ScopeSet, at endpoint: String
+  ) throws(GrantFailure) -> FormBody {
+    let configuration = provider.configuration
+    let isGoogle = equalCodePoints(configuration.issuer, ProviderPreset.named("google")?.issuer)
+    var claims = ClientAssertion(
+      assertion, ofClient: configuration.clientID, at: endpoint, scopes: scopes, id: assertionID(), now: now)
+    if isGoogle { claims.subject = assertion.subject }
+    guard let signed = signed(claims) else { throw GrantFailure(failure: .unsigned) }
+    var form = FormBody()
+    form.append("grant_type", Self.jwtBearer)
+    form.append("assertion", signed)
+    if !scopes.isEmpty, !isGoogle { form.append("scope", scopes.spaceDelimited) }
+    return form
+  }
+
+  private func subjectToken(in path: String, _ scopes: ScopeSet) async throws(GrantFailure) -> FormBody {
+    var form = FormBody()
+    form.append("grant_type", Self.tokenExchange)
+    do throws(SubjectTokenFault) {
+      form.append("subject_token", try await dependencies.subjectTokens.token(at: path))
+    } catch {
+      // The platform may write the file still, or again.
+      let passes = error == .unreadable
+      throw GrantFailure(failure: passes ? .transient(error.rawValue, retryAfter: nil) : .misconfigured(error.rawValue))
+    }
+    if provider.configuration.authorizationParameters["subject_token_type"] == nil {
+      form.append("subject_token_type", ExchangedToken.TokenType.jwt)
+    }
+    if !scopes.isEmpty { form.append("scope", scopes.spaceDelimited) }
+    return form
+  }
+
+  // MARK: the answer
 
   private func read(_ outcome: HTTPOutcome, isBound: Bool) -> MachineAnswer {
     switch judge(outcome, isBound: isBound) {

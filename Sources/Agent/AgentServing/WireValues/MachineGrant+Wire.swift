@@ -27,6 +27,11 @@ extension Provider {
       guard endpoint != nil else {
         throw .invalidParameter("/endpoints", expected: "a `token`: where the installation's tokens are asked for")
       }
+    } else if case .tokenFile = machine {
+      clientID = params.clientId ?? ""
+      if clientID.isEmpty, params.clientSecret != nil || params.clientKey != nil {
+        throw .invalidParameter("/clientId", expected: "the id of the client whose secret or key is given")
+      }
     } else {
       guard let id = params.clientId else { throw .invalidParameter("/clientId", expected: "the client's id") }
       clientID = id
@@ -69,7 +74,7 @@ extension Provider {
         "/clientSecret", expected: "a clientSecret or a clientKey: nothing else proves the client")
     case .jwtBearer where clientKey == nil, .githubApp where clientKey == nil:
       throw .invalidParameter("/clientKey", expected: "the private key that signs the assertions")
-    case .clientCredentials, .jwtBearer, .githubApp: return
+    case .clientCredentials, .jwtBearer, .githubApp, .tokenFile: return
     }
   }
 }
@@ -79,7 +84,7 @@ extension MachineGrant {
     let members: [(name: String, isGiven: Bool, grants: [WireMachineGrantType])] = [
       ("subject", wire.subject != nil, [.jwtBearer]), ("audience", wire.audience != nil, [.jwtBearer]),
       ("lifetimeSeconds", wire.lifetimeSeconds != nil, [.jwtBearer]), ("appId", wire.appId != nil, [.githubApp]),
-      ("installation", wire.installation != nil, [.githubApp]),
+      ("installation", wire.installation != nil, [.githubApp]), ("path", wire.path != nil, [.tokenFile]),
     ]
     if let other = members.first(where: { $0.isGiven && !$0.grants.contains(wire.grant) }) {
       throw .invalidParameter("/machine/" + other.name, expected: "nothing with this `grant`")
@@ -96,6 +101,11 @@ extension MachineGrant {
         throw .invalidParameter("/machine/installation", expected: "the number of the installation")
       }
       self = .githubApp(Installation(appID: appID, number: number))
+    case .tokenFile:
+      guard let path = wire.path, path.hasPrefix("/") else {
+        throw .invalidParameter("/machine/path", expected: "the absolute path of the file with the subject token")
+      }
+      self = .tokenFile(path: path)
     }
   }
 }
@@ -110,6 +120,7 @@ extension WireMachineGrant {
         lifetimeSeconds: assertion.lifetimeSeconds.map { Int($0) })
     case .githubApp(let installation):
       self.init(grant: .githubApp, appId: installation.appID, installation: installation.number)
+    case .tokenFile(let path): self.init(grant: .tokenFile, path: path)
     }
   }
 }

@@ -9,6 +9,7 @@ struct MachineOptions: ParsableArguments {
     case clientCredentials = "client-credentials"
     case jwtBearer = "jwt-bearer"
     case githubApp = "github-app"
+    case tokenFile = "token-file"
 
     /// As the agent calls it.
     var name: String {
@@ -16,6 +17,7 @@ struct MachineOptions: ParsableArguments {
       case .clientCredentials: "clientCredentials"
       case .jwtBearer: "jwtBearer"
       case .githubApp: "githubApp"
+      case .tokenFile: "tokenFile"
       }
     }
   }
@@ -36,12 +38,18 @@ struct MachineOptions: ParsableArguments {
   var installation: String?
 
   @Option(
+    name: .customLong("token-file"),
+    help: "With --grant token-file: the file with the token to exchange, read anew each time.", completion: .file())
+  var tokenFile: String?
+
+  @Option(
     name: .customLong("token-url"),
     help: "With --kind client: the token endpoint. Without it the documents of --issuer name it.")
   var tokenURL: String?
 
   var isGiven: Bool {
-    grant != nil || subject != nil || audience != nil || appID != nil || installation != nil || tokenURL != nil
+    grant != nil || subject != nil || audience != nil || appID != nil || installation != nil || tokenFile != nil
+      || tokenURL != nil
   }
 
   /// The agent knows the server: nothing has to name it.
@@ -53,6 +61,9 @@ struct MachineOptions: ParsableArguments {
     }
     if grant == .githubApp ? appID == nil || installation == nil : appID != nil || installation != nil {
       throw ValidationError("--app-id and --installation go with --grant github-app, which needs both.")
+    }
+    guard (tokenFile != nil) == (grant == .tokenFile), tokenFile?.hasPrefix("/") ?? true else {
+      throw ValidationError("--token-file goes with --grant token-file, and names the file by its absolute path.")
     }
   }
 
@@ -72,6 +83,7 @@ struct MachineOptions: ParsableArguments {
     writer.member("audience", audience)
     writer.member("appId", appID)
     writer.member("installation", installation)
+    writer.member("path", tokenFile)
     writer.endObject()
   }
 }
