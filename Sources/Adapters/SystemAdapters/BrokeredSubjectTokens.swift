@@ -47,13 +47,44 @@ public struct BrokeredSubjectTokens: SubjectTokenFiles {
     return token
   }
 
-  /// In the broker. Platforms make such a file a link to the newest one, so that links are followed.
+  /// In the broker. Platforms make such a file a link to the newest one, so that links are followed. An agent that a flaw
+  /// turned against the person gets no other file by this: what is no token is not handed over.
   public static func perform(_ request: BrokerRequest) {
     do throws(FileFault) {
       let file = try FileRule.trustedFile.open(request.text, followingLinks: true)
+      guard isToken(file) else { return request.answer(SubjectTokenFault.malformed.rawValue) }
       request.answer("token", passing: file)
     } catch {
       request.answer(fault(of: error).rawValue)
+    }
+  }
+
+  private static func isToken(_ file: Int32) -> Bool {
+    withUnsafeTemporaryAllocation(byteCount: mostBytes + 1, alignment: 1) { buffer in
+      var count = 0
+      while count < buffer.count {
+        let more = pread(file, buffer.baseAddress! + count, buffer.count - count, off_t(count))
+        if more < 0, errno == EINTR { continue }
+        if more <= 0 { break }
+        count += more
+      }
+      defer { explicit_bzero(buffer.baseAddress!, count) }
+      return count <= mostBytes && isToken(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    }
+  }
+
+  /// True for the three parts of a signed JWT (RFC 7515 §7.1) and white space behind them.
+  static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let text = bytes.prefix { $0 > 0x20 }
+    let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    return bytes[text.endIndex...].allSatisfy { $0 <= 0x20 } && parts.count == 3
+      && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(isOfBase64URL) }
+  }
+
+  private static func isOfBase64URL(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+    default: false
     }
   }
 

@@ -174,6 +174,11 @@ class TokenFileTests(Machines):
         self.refused(1, "login", "pod")
         self.assertEqual(self.server.at("/token"), [])
 
+    def test_a_file_without_a_token_is_not_read(self):
+        self.write("subject", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
+        self.refused(1, "login", "pod")
+        self.assertEqual(self.server.at("/token"), [])
+
     def test_a_missing_file_may_come(self):
         os.remove(self.path)
         self.refused(5, "login", "pod")
