@@ -17,7 +17,7 @@ extension ProviderClient {
     let isKnown = provider.mayAuthenticate(at: endpoint)
     let (method, secret) = (isKnown ? provider.authenticationMethod : .publicClient, provider.clientSecret)
     let isNamed = naming || provider.configuration.identity == .resource
-    if isNamed || namesClient(method) { form.append("client_id", clientID) }
+    if isNamed || namesClient(method, at: endpoint) { form.append("client_id", clientID) }
     switch method {
     case .publicClient: break
     case .clientSecretBasic: if let secret { fields.append(.basic(clientID: clientID, clientSecret: secret)) }
@@ -32,11 +32,12 @@ extension ProviderClient {
 
   /// The form has the client's id. The header of HTTP Basic has it already, and so has the assertion that a machine
   /// identity gets its tokens for.
-  private func namesClient(_ method: ClientAuthMethod) -> Bool {
+  private func namesClient(_ method: ClientAuthMethod, at endpoint: String) -> Bool {
     switch method {
     case .clientSecretBasic: false
     case .publicClient:
-      !provider.configuration.clientID.isEmpty && provider.configuration.machine?.provesClient != true
+      !provider.configuration.clientID.isEmpty
+        && !(provider.configuration.machine?.provesClient == true && endpoint == provider.endpoints.token)
     case .clientSecretPost, .privateKeyJWT: true
     }
   }

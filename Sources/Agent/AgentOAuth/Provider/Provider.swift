@@ -66,7 +66,8 @@ package struct Provider: Sendable {
   /// True if a provider of a resource may have this provider's client: one that its operator gave, of the same server.
   /// A secret goes along only where the server is reached in the same way.
   package func lendsClient(to other: Provider, notOf document: String?) -> Bool {
-    guard configuration.issuer == other.configuration.issuer, endpoints.token == other.endpoints.token,
+    guard configuration.kind == .openid, configuration.issuer == other.configuration.issuer,
+      endpoints.token == other.endpoints.token,
       endpoints.authorization == other.endpoints.authorization, registration == nil, !isGone,
       !configuration.clientID.isEmpty, configuration.clientID != document
     else { return false }

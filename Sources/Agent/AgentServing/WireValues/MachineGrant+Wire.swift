@@ -68,6 +68,9 @@ extension Provider {
       throw .invalidParameter(
         "/clientId", expected: "an id of 256 characters at most that is none of the agent's own words")
     }
+    if case .githubApp(let installation) = machine, installation.appID != configuration.clientID {
+      throw .invalidParameter("/clientId", expected: "nothing for an installation of a GitHub App")
+    }
     switch machine {
     case .clientCredentials where authenticationMethod == .publicClient:
       throw .invalidParameter(
