@@ -123,7 +123,8 @@ class AppTests(Machines):
     def setUp(self):
         super().setUp()
         self.answer("provider", "add", "deploy", "--grant", "github-app", "--app-id", "12345", "--installation",
-                    "67890", "--client-key", self.server.key, "--token-url", self.server.issuer + INSTALLATION)
+                    "67890", "--client-key", self.server.key, "--token-url", self.server.issuer + INSTALLATION,
+                    "--allowed-origin", self.server.issuer)
 
     def test_the_installation_is_asked_with_the_apps_assertion(self):
         self.answer("login", "deploy")
@@ -135,6 +136,12 @@ class AppTests(Machines):
         self.assertEqual(set(claims), {"iss", "iat", "exp"})
         self.assertEqual((fields["Accept"], fields["X-GitHub-Api-Version"]),
                          ("application/vnd.github+json", "2022-11-28"))
+
+    def test_git_gets_the_user_name_of_installations(self):
+        self.answer("login", "deploy")
+        asked = f"protocol=http\nhost={self.server.issuer.removeprefix('http://')}\n\n"
+        told = dict(line.split("=", 1) for line in self.answer("credential", "git", "get", input=asked).splitlines())
+        self.assertEqual((told["username"], told["password"]), ("x-access-token", "at-1"))
 
     def test_an_unknown_installation_is_told(self):
         self.server.next = 404, {"message": "Not Found"}

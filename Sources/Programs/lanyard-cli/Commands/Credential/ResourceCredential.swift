@@ -133,6 +133,7 @@ struct ResourceCredential {
   ) throws(CommandFailure) -> String {
     if let asked { return asked }
     let info = try AccountInfo.named(account, via: &agent)
+    if info.isInstallation { return PlaceholderUser.ofSecret }
     guard info.kind == "secret" else { return PlaceholderUser.name(for: address.url) }
     if let own = info.username { return own }
     // A grant may give the secret and not tell of the provider.
