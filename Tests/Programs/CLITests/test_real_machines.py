@@ -6,7 +6,7 @@ import time
 import unittest
 
 from machine_server import INSTALLATION, JWT_BEARER, TOKEN_EXCHANGE, MachineServer
-from test_real import RealPerson
+from test_real import RealPerson, RealProvider
 
 EMAIL = "robot@project.iam.gserviceaccount.com"
 
@@ -76,6 +76,19 @@ class ClientCredentialsTests(Machines):
         self.add_robot()
         self.assertIn("machine", self.refused(2, "login", "robot", "--device"))
         self.assertEqual(self.server.at("/token"), [])
+
+
+class PracticeTests(RealProvider):
+    def test_a_resource_is_read_by_the_client_itself(self):
+        path = os.path.join(self.home, "secret")
+        with open(path, "w") as file:
+            file.write("practice-secret\n")
+        self.answer("provider", "add", "robot", "--grant", "client-credentials", "--issuer", self.issuer,
+                    "--client-id", "confidential", "--client-secret-file", path, "-s", "mail", "--allowed-origin",
+                    self.issuer)
+        self.answer("login", "robot")
+        answer = self.answer("request", "GET", self.issuer + "/protected/things/7", "-u", "robot")
+        self.assertEqual(json.loads(answer)["sub"], "confidential")
 
 
 class ServiceAccountTests(Machines):

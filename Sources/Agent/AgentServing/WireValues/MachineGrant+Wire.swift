@@ -18,6 +18,7 @@ extension Provider {
       throw .invalidParameter("/machine", expected: "how the machine identity gets its tokens, such as a `grant`")
     }
     let machine = try MachineGrant(wire)
+    if let endpoints = params.endpoints { _ = try ServerMetadata.Endpoints(endpoints) }
     let clientID: String
     var endpoint = params.endpoints?.token
     if case .githubApp(let installation) = machine {
