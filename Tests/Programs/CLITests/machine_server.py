@@ -1,5 +1,4 @@
-"""A server for machine identities on this machine. It verifies what arrives by OpenSSL's own program and, where they are
-installed, by PyJWT."""
+"""A server for machine identities. It verifies assertions by OpenSSL's own program and, where it is installed, by PyJWT."""
 
 import base64
 import http.server
@@ -30,7 +29,7 @@ def decoded(part):
 
 
 class MachineServer:
-    """Issues at-1, at-2, … to who proves itself. `requests` are what arrived: path, form, header fields, claims."""
+    """Issues at-1, at-2, … to a client that proves itself. `requests` are what arrived: path, form, header fields, claims."""
 
     def __init__(self, place):
         self.place = place
