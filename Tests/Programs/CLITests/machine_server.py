@@ -1,4 +1,4 @@
-"""A server for machine identities. It verifies assertions by OpenSSL's own program and, where it is installed, by PyJWT."""
+"""A server for machine identities. It verifies assertions by OpenSSL, and by PyJWT where that is installed."""
 
 import base64
 import http.server
@@ -29,7 +29,7 @@ def decoded(part):
 
 
 class MachineServer:
-    """Issues at-1, at-2, … to a client that proves itself. `requests` are what arrived: path, form, header fields, claims."""
+    """Issues at-1, at-2, … to a client that proves itself. `requests` is what arrived: path, form, fields, claims."""
 
     def __init__(self, place):
         self.place = place
