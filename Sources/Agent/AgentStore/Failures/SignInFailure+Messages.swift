@@ -144,6 +144,11 @@ extension ExchangeFailure {
     case .offline:
       "The provider can't be reached. Nothing was kept; try again when the network and the provider work."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
+    case .transient(SubjectTokenFault.unreadable.rawValue, _):
+      SubjectTokenFault.unreadable.message + " Nothing was kept."
+    case .misconfigured(SubjectTokenFault.foreign.rawValue): SubjectTokenFault.foreign.message + " Nothing was kept."
+    case .misconfigured(SubjectTokenFault.malformed.rawValue):
+      SubjectTokenFault.malformed.message + " Nothing was kept."
     case .transient: "The provider could not answer now. Nothing was kept; try again later."
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
     case .misconfigured("invalid_scope"):

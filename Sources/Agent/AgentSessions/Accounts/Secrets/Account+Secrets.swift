@@ -34,14 +34,16 @@ extension Account {
   }
 
   /// Throws if the account has no grant of OAuth, from which a token of another kind could come.
-  func requireGrant() throws(AgentFailure) { try refuse(.secret) }
-
-  /// Throws if the account is no person's: nothing of it names one.
-  func requirePerson() throws(AgentFailure) { try refuse(.secret, .client) }
-
-  private func refuse(_ kinds: AccountKind...) throws(AgentFailure) {
-    guard let kind = loaded?.profile.kind, kinds.contains(kind) else { return }
+  func requireGrant() throws(AgentFailure) {
+    guard loaded?.profile.kind == .secret else { return }
     if loaded?.machine.health == .signedOut { throw .token(.signedOut, id) }
     throw .token(.misconfigured(TokenMachine.notSupported), id)
+  }
+
+  /// Throws if no ID token can come: the account holds a secret, or is a machine's.
+  func requirePerson() throws(AgentFailure) {
+    try requireGrant()
+    guard loaded?.profile.kind == .client, loaded?.machine.health != .signedOut else { return }
+    throw .identityLacks(.noIDToken, id)
   }
 }
