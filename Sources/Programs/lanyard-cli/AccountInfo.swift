@@ -66,6 +66,9 @@ struct AccountInfo {
   /// It holds a secret, and its provider did not say whose.
   var isOfUnknownPerson: Bool { kind == "secret" && subject.hasPrefix("secret:") }
 
+  /// An installation of a GitHub App.
+  var isInstallation: Bool { kind == "client" && subject.hasPrefix("installation:") }
+
   /// Name and e-mail address, as far as they are known; else the subject.
   var person: String {
     if isErased { return "erased" }

@@ -306,7 +306,11 @@ export class ProviderMethods {
    * the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `NotFoundError` otherwise.
    * Of the `kind` `secret` only these members count, and any other is `InvalidParamsError`: `name`, `allowedOrigins`
    * (one at least, unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`,
-   * `pinsExpireAt`, `caFile`, `proxy`, `preset`, and `tenant` with a `value`.
+   * `pinsExpireAt`, `caFile`, `proxy`, `preset`, and `tenant` with a `value`. Of the `kind` `client` `machine` is
+   * required; `issuer` may be absent where `endpoints.token` is given, and these members are `InvalidParamsError`:
+   * `placement`, `whoami`, `revoke`, `environment`, `redirect`, `refresh`, `narrowing`, `requirePkce`, `identity`,
+   * `revocationScope`, `postLogoutRedirectUri`, `preset`, `tenant` with a `claim`, and `authorization` with an
+   * `entitlementsUrl`.
    *
    * @returns With `provider`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
@@ -619,14 +623,17 @@ export class AccountMethods {
   }
 
   /**
-   * Adds a secret that a person was given as an account.
+   * Adds a secret that a person was given, or a machine identity, as an account.
    *
    * The provider is asked first where it has `whoami`: a secret that it refuses is `SignInFailedError` with the reason
    * `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret is
-   * replaced.
+   * replaced. At a provider of the `kind` `client` it performs the first exchange: a client that the provider refuses
+   * is `ProviderMisconfiguredError`. Twice is the same account. At any other provider it is `InvalidParamsError`.
    *
    * @returns With `account`.
    * @throws `SignInFailedError` - The sign-in failed.
+   * @throws `ReauthenticationRequiredError` - The refresh token is no longer valid (revoked, expired or reused), or
+   *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.

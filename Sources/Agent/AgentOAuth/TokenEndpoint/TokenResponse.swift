@@ -136,6 +136,13 @@ package struct TokenResponse: Sendable {
     self.idToken = idToken
   }
 
+  /// A bearer token alone, of an answer that is none of OAuth.
+  init(bearer token: Secret, expiresIn: Milliseconds, scope: ScopeSet) {
+    self.init(
+      accessToken: token, issuedAccessToken: true, tokenType: Self.bearer, expiresIn: expiresIn, refreshIn: nil,
+      refreshToken: nil, refreshTokenLifetime: nil, scope: scope, idToken: nil)
+  }
+
   /// The type is compared without case (RFC 6749 §5.1); a client that does not know it must not use the token (§7.1).
   /// Where it was forgotten, nothing else can be meant.
   private static func tokenType(_ node: JSONNode?) -> String? {

@@ -19,7 +19,7 @@ enum ProviderAddHandler: MethodHandler {
   }
 
   private static func add(_ params: ProviderAdd.Params, _ call: Call) async throws(AgentFailure) -> ProviderAdd.Result {
-    if params.clientId == nil, params.clientSecret != nil || params.clientKey != nil {
+    if params.kind != .client, params.clientId == nil, params.clientSecret != nil || params.clientKey != nil {
       throw .invalidParameter("/clientId", expected: "the id of the client whose secret or key is given")
     }
     try await call.agent.vault.read { vault throws(AgentFailure) in try vault.providers.requireFree(params.name) }
@@ -64,12 +64,18 @@ extension Provider {
   init(describedBy params: ProviderAdd.Params, signer: any ClientKeySigner) throws(AgentFailure) {
     let asked = params.kind.map { AccountKind($0) }
     let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name, of: asked) }
-    switch asked ?? preset?.kind {
+    let kind = asked ?? preset?.kind ?? .openid
+    if kind != .client, params.machine != nil {
+      throw .invalidParameter("/machine", expected: "nothing for a provider of the kind \(kind.rawValue)")
+    }
+    switch kind {
     case .secret:
       try self.init(ofSecrets: params, preset)
       return
-    case .client: throw .invalidParameter("/kind", expected: "openid or secret")
-    case .openid, nil: try params.requireMembers(of: .openid)
+    case .client:
+      try self.init(ofMachine: params, signer: signer)
+      return
+    case .openid: try params.requireMembers(of: .openid)
     }
     var configuration = ProviderConfiguration(
       name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset),

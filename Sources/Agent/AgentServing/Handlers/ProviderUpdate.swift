@@ -31,12 +31,13 @@ enum ProviderUpdateHandler: MethodHandler {
   private static func update(_ params: ProviderUpdate.Params, _ call: Call) async throws(AgentFailure) -> Provider? {
     let known = try await call.changeable(params.provider)
     var provider = known
-    if provider.configuration.kind == .secret {
-      let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name, of: .secret) }
+    let kind = provider.configuration.kind
+    let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name, of: kind) }
+    if kind == .secret {
       try provider.configuration.apply(secrets: params, preset)
     } else {
-      try params.requireMembers(of: .openid)
-      try configure(&provider, params, call)
+      try params.requireMembers(of: kind)
+      try configure(&provider, params, preset, call)
     }
     if call.limits != nil, provider.directsElsewhere(than: known) { throw .caller(.notCovered) }
     try await call.requireCertificates(at: params.caFile)
@@ -45,6 +46,7 @@ enum ProviderUpdateHandler: MethodHandler {
     provider.authenticate(by: params.clientSecret, key: params.clientKey, after: known)
     try provider.chooseAuthentication(
       ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
+    try provider.requireMachineCredentials()
     if provider.issuingClient != known.issuingClient {
       await call.agent.accounts.load(try await accounts(of: params.provider, call))
     }
@@ -59,9 +61,8 @@ enum ProviderUpdateHandler: MethodHandler {
 
   /// Applies the members of `params`; absent ones keep their value.
   private static func configure(
-    _ provider: inout Provider, _ params: ProviderUpdate.Params, _ call: Call
+    _ provider: inout Provider, _ params: ProviderUpdate.Params, _ preset: ProviderPreset?, _ call: Call
   ) throws(AgentFailure) {
-    let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name, of: .openid) }
     let before = provider.configuration
     provider.configuration.issuer = Self.issuer(params.issuer, after: before)
     provider.configuration.clientID = params.clientId ?? before.clientID

@@ -90,7 +90,7 @@ package actor SignInCoordinator {
     beginning[id] = quotas
     defer { beginning[id] = nil }
     let scopes = wishes.scopes ?? provider.configuration.scopes
-    let deviceKey = try deviceKey(at: provider)
+    let deviceKey = try provider.deviceKey(by: dependencies.environment.keys)
     let way: SignInJob.Way
     let page: Begun.Page
     var expiresAt = clock.boot() + Self.lifetime
@@ -121,12 +121,6 @@ package actor SignInCoordinator {
   }
 
   /// Each sign-in has a key of its own: the one of the account's earlier grant goes with that.
-  private func deviceKey(at provider: Provider) throws(AgentFailure) -> DeviceKey? {
-    let key = provider.newDeviceKey(by: dependencies.environment.keys)
-    if key == nil, provider.refusesBearerTokens { throw .signIn(.notBound) }
-    return key
-  }
-
   private func requireRoom(for quotas: Set<String>) throws(AgentFailure) {
     let taken = jobs.values.filter(\.isPending).map(\.quotas) + beginning.values
     for quota in quotas where taken.count(where: { $0.contains(quota) }) >= Self.capacityOfOne {

@@ -25,6 +25,10 @@ extension SignInFailure {
       "The sign-in was denied at the provider, by you or by its rules: it may have disabled the account, and its page in the browser may say more. Nothing was changed."
     case .otherPerson:
       "Another person signed in than the one whose account was named. Nothing of that account was changed."
+    case .installationRefused(TokenMachine.installationSuspended):
+      "This installation of the app is suspended. Nothing was kept; have it unsuspended in its settings at the provider."
+    case .installationRefused:
+      "The provider knows no such installation of this app. Nothing was kept; correct `installation`, or install the app again."
     case .secretRefused: "The provider refuses this secret. Nothing was kept; make another one on the provider's page."
     case .secretOfAnother:
       "The secret belongs to another person than the account. The account keeps the secret that it has; `lanyard login` adds this one as an account of its own."
@@ -144,6 +148,11 @@ extension ExchangeFailure {
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
     case .transient(let word, _) where FailureClassifier.mayBeOfAPortal(word):
       "A page came instead of the provider's answer, as the sign-in page of a network does: open any page in a browser. Nothing was kept; try again then."
+    case .transient(SubjectTokenFault.unreadable.rawValue, _):
+      SubjectTokenFault.unreadable.message + " Nothing was kept."
+    case .misconfigured(SubjectTokenFault.foreign.rawValue): SubjectTokenFault.foreign.message + " Nothing was kept."
+    case .misconfigured(SubjectTokenFault.malformed.rawValue):
+      SubjectTokenFault.malformed.message + " Nothing was kept."
     case .transient: "The provider could not answer now. Nothing was kept; try again later."
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
     case .misconfigured("invalid_scope"):

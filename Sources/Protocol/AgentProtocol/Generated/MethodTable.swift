@@ -105,5 +105,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "b4165919f701d38e96422bc87c7e4f052a22cdcf6d0c0ff0ec5bdbf0b3bde071"
+  public static let schemaDigest = "9ec825099a0a8a930ac5765e61e8c2f8ee9f4d9d00bcf1b7346e68223ea21590"
 }
