@@ -53,7 +53,7 @@ SUITES: Dict[str, Tuple[str, ...]] = {
         *PROGRAM_TESTS,
         "Sources/Agent/AgentSessions/Accounts/Identity/**",
         "Sources/Agent/AgentRecords/Rules/**",
-        "Sources/Agent/AgentServing/Handlers/CredentialAws.swift",
+        "Sources/Agent/AgentServing/Handlers/TokenHandlers.swift",
         "Sources/Domain/AgentCore/Rules/**",
         "Sources/Foreign/CQuickToken/**",
         "Sources/Programs/CommandSupport/**",
