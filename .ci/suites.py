@@ -91,6 +91,8 @@ SUITES: Dict[str, Tuple[str, ...]] = {
         *PROGRAM_TESTS,
         "Sources/Adapters/StreamingHTTP/**",
         "Sources/Agent/AgentOAuth/DPoP/**",
+        "Sources/Agent/AgentOAuth/ProviderClient/ProofIssuer.swift",
+        "Sources/Agent/AgentOAuth/ProviderClient/ProviderClient+Proofs.swift",
         "Sources/Programs/CommandSupport/**",
         "Sources/Programs/MCPBridge/**",
         "Sources/Programs/lanyard-cli/Commands/MCPCommand.swift",

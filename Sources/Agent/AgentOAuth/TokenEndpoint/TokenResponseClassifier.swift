@@ -56,14 +56,6 @@ extension JSONNode? {
   fileprivate var holdsText: Bool { self.map { $0.kind == .string && $0.textCapacity > 0 } ?? false }
 }
 
-extension HTTPResponse {
-  /// Says of itself that it is a page.
-  var isPage: Bool {
-    let type = field("Content-Type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
-    return type == "text/html" || type == "application/xhtml+xml"
-  }
-}
-
 extension UnsafeRawBufferPointer {
   fileprivate func contains(_ text: StaticString) -> Bool {
     text.withUTF8Buffer { text in
@@ -71,9 +63,4 @@ extension UnsafeRawBufferPointer {
       return (0...(count - text.count)).contains { self[$0...].starts(with: text) }
     }
   }
-}
-
-extension UInt8 {
-  /// White space of RFC 8259 §2.
-  var isBlank: Bool { self == 0x20 || (0x09...0x0A).contains(self) || self == 0x0D }
 }

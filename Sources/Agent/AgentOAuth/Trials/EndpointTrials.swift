@@ -149,3 +149,8 @@ package struct EndpointTrials: Sendable {
     }
   }
 }
+
+extension ProviderClient {
+  /// What works without a sign-in.
+  package var trials: EndpointTrials { EndpointTrials(client: self) }
+}

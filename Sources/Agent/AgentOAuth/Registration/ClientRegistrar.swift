@@ -93,6 +93,11 @@ package struct ClientRegistrar: Sendable {
   }
 }
 
+extension ProviderClient {
+  /// The registration of this client by itself.
+  package var registrar: ClientRegistrar { ClientRegistrar(client: self) }
+}
+
 extension Provider {
   /// The methods to ask for, the best first: of those that the provider lists. One that lists none takes
   /// `client_secret_basic` by RFC 8414 §2, and often public clients too.

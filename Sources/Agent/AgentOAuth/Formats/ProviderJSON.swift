@@ -51,6 +51,12 @@ extension Secret {
 }
 
 extension JSONNode {
+  /// A text, or a whole number as some servers write ids.
+  var idText: String? {
+    if kind == .number, raw.allSatisfy({ (0x30...0x39).contains($0) }) { return String(decoding: raw, as: UTF8.self) }
+    return string
+  }
+
   /// True for a text that may have been another one (`MendedText.isDoubtful`).
   var isDoubtful: Bool { secret?.withBytes { MendedText.isDoubtful($0) } ?? false }
 }
