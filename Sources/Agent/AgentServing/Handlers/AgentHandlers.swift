@@ -35,7 +35,7 @@ enum AgentHelloHandler: OrderedMethodHandler {
       features: ServedMethods.features,
       limits: WireAgentLimits(
         lineBytes: Limits.lineBytes, bodyLineBytes: Limits.bodyLineBytes, nesting: Limits.nesting,
-        requestsInFlight: call.server.limits.requestsInFlight, connections: call.server.limits.connections,
+        requestsInFlight: call.connections.limits.requestsInFlight, connections: call.connections.limits.connections,
         lineSeconds: Int(Limits.lineSeconds), eventBacklogBytes: Limits.eventBacklogBytes))
   }
 }
@@ -73,7 +73,7 @@ enum AgentStatusHandler: MethodHandler {
               counts[state].map { WireMap.Entry(name: state.rawValue, value: $0) }
             })),
       pendingRevocations: status.pendingRevocations, pendingOperations: status.pendingOperations,
-      connections: call.server.connectionCount,
+      connections: call.connections.count,
       startedAt: agent.startedAt,
       version: agent.version, callersAreTrusted: !agent.callerGrants.isStrict,
       memoryLocked: agent.environment.configuration.isMemoryLocked(),
@@ -198,7 +198,7 @@ enum AgentDiagnoseHandler: MethodHandler {
     }
     await call.agent.lookAgain()
     var findings = await call.agent.diagnosis.findings(within: call.limits)
-    findings += call.server.connectionFindings()
+    findings += call.connections.findings()
     if params.askProviders { findings += await ProviderDiagnosis(by: call.agent.setup).findings(within: call.limits) }
     return AgentDiagnose.Result(findings: findings.map { WireFinding($0) })
   }

@@ -20,24 +20,26 @@ enum EventSubscribeHandler: OrderedMethodHandler {
       }
     }
     guard
-      let started = call.server.events.subscribe(
+      let started = call.connections.events.subscribe(
         connection: call.client.id, output: call.client.output, types: params.types.map { Set($0) },
         accounts: accounts, covered: call.limits?.permission.accounts,
         since: params.since.map { ($0.epoch, Int64($0.sequence)) })
     else { throw .overloaded("subscriptions on one connection") }
     return EventSubscribe.Result(
-      subscription: started.subscription, epoch: call.server.events.epoch, sequence: Int(started.sequence),
+      subscription: started.subscription, epoch: call.connections.events.epoch, sequence: Int(started.sequence),
       gap: started.gap)
   }
 
-  static func answered(_ result: EventSubscribe.Result, _ call: Call) { call.server.events.start(result.subscription) }
+  static func answered(_ result: EventSubscribe.Result, _ call: Call) {
+    call.connections.events.start(result.subscription)
+  }
 }
 
 enum EventUnsubscribeHandler: OrderedMethodHandler {
   typealias Method = EventUnsubscribe
 
   static func handle(_ params: EventUnsubscribe.Params, _ call: Call) throws(AgentFailure) -> EventUnsubscribe.Result {
-    guard call.server.events.unsubscribe(params.subscription, connection: call.client.id) else {
+    guard call.connections.events.unsubscribe(params.subscription, connection: call.client.id) else {
       throw .notFound(.subscription)
     }
     return EventUnsubscribe.Result(subscription: params.subscription)

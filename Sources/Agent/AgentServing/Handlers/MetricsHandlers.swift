@@ -34,9 +34,9 @@ enum MetricsReadHandler: MethodHandler {
       }
     return FigureReport.Present(
       now: environment.clock.boot(), at: environment.clock.wall(), startedAt: agent.startedAt,
-      connections: Int64(call.server.connectionCount), residentBytes: environment.configuration.residentBytes(),
+      connections: Int64(call.connections.count), residentBytes: environment.configuration.residentBytes(),
       isOnline: isOnline, waitingExchanges: Int64(queue.waiting), silentIssuers: Int64(queue.silentIssuers),
-      eventGaps: call.server.events.gaps, tokensFromMemory: environment.figures.tokensFromMemory,
+      eventGaps: call.connections.events.gaps, tokensFromMemory: environment.figures.tokensFromMemory,
       repeats: agent.decisionCache.repeats, vault: vault(status, agent))
   }
 

@@ -15,26 +15,26 @@ final class ConnectedClient: Sendable {
   let requests: RequestsInFlight
   /// The id of the client's process when it connected; nil without a socket.
   let process: Int32?
-  /// `AgentServer.use` when bytes last came from the client, or its last request was answered.
+  /// `OpenConnections.nextUse` when bytes last came from the client, or its last request was answered.
   let lastUse = Atomic<UInt64>(0)
   /// True once the client asked for an operation, whose claim ends with the connection.
   let mayHaveClaims = Atomic(false)
-  private let server: AgentServer
+  private let connections: OpenConnections
   private let introduced = Mutex<String??>(nil)
   private let known: Mutex<CallerAccess>
   /// True while no grant limits the client: one atomic load instead of a lock.
   private let trusted: Atomic<Bool>
 
-  init(id: UInt64, output: any ConnectionOutput, server: AgentServer) {
+  init(id: UInt64, output: any ConnectionOutput, connections: OpenConnections) {
     self.id = id
     self.output = output
-    self.server = server
+    self.connections = connections
     requests = RequestsInFlight(
-      limit: server.limits.requestsInFlight, mayStart: { output.takesMoreAnswers },
+      limit: connections.limits.requestsInFlight, mayStart: { output.takesMoreAnswers },
       roomWasMade: { output.resumeReading() })
     process = output.peerProcess
-    known = Mutex(server.agent.callerGrants.isStrict ? .unknown : .trusted)
-    trusted = Atomic(!server.agent.callerGrants.isStrict)
+    known = Mutex(connections.agent.callerGrants.isStrict ? .unknown : .trusted)
+    trusted = Atomic(!connections.agent.callerGrants.isStrict)
   }
 
   /// The client's name from `agent.hello`; before that the name of its program, if the transport knows it.
@@ -71,9 +71,10 @@ final class ConnectedClient: Sendable {
   /// limited is never served without a limit.
   func present(_ secret: Secret) throws(AgentFailure) {
     do throws(AgentFailure) {
-      let new = try server.agent.callerGrants.open(secret, on: id, from: access) { [weak self] in self?.refuseAll() }
+      let grants = connections.agent.callerGrants
+      let new = try grants.open(secret, on: id, from: access) { [weak self] in self?.refuseAll() }
       guard set(new) else { throw .caller(.grantRefused) }
-      if case .limited(let limits) = new { server.events.narrow(id, to: limits.permission) }
+      if case .limited(let limits) = new { connections.events.narrow(id, to: limits.permission) }
     } catch {
       refuseAll()
       throw error
@@ -85,8 +86,8 @@ final class ConnectedClient: Sendable {
     if case .limited = access { requests.cancelAll() }
     set(.refused)
     endClaims()
-    server.agent.callerGrants.connectionEnded(id)
-    server.events.connectionEnded(id)
+    connections.agent.callerGrants.connectionEnded(id)
+    connections.events.connectionEnded(id)
   }
 
   /// True for a request that limits the connection to a grant.
@@ -100,19 +101,19 @@ final class ConnectedClient: Sendable {
   }
 
   /// Notes that the client is not idle.
-  func used() { lastUse.store(server.nextUse(), ordering: .relaxed) }
+  func used() { lastUse.store(connections.nextUse(), ordering: .relaxed) }
 
   private func endClaims() {
     guard mayHaveClaims.load(ordering: .acquiring) else { return }
-    let (id, operations) = (id, server.agent.operations)
-    server.agent.background.start { await operations.claims.connectionEnded(id) }
+    let (id, operations) = (id, connections.agent.operations)
+    connections.agent.background.start { await operations.claims.connectionEnded(id) }
   }
 
   /// The client is gone: cancels its requests and ends its subscriptions.
   func ended() {
     requests.abandon()
     endClaims()
-    server.events.connectionEnded(id)
-    server.agent.callerGrants.connectionEnded(id)
+    connections.events.connectionEnded(id)
+    connections.agent.callerGrants.connectionEnded(id)
   }
 }
