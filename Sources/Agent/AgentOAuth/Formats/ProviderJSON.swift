@@ -59,4 +59,17 @@ extension JSONNode {
 
   /// True for a text that may have been another one (`MendedText.isDoubtful`).
   var isDoubtful: Bool { secret?.withBytes { MendedText.isDoubtful($0) } ?? false }
+
+  /// What a value is, in words.
+  var kindForPeople: String {
+    switch kind {
+    case .null: "null"
+    case .true: "true"
+    case .false: "false"
+    case .number: "a number"
+    case .string: "a text"
+    case .array: "a list"
+    case .object: "an object"
+    }
+  }
 }
