@@ -74,7 +74,7 @@ public struct BrokeredSubjectTokens: SubjectTokenFiles {
   }
 
   /// True for the three parts of a signed JWT (RFC 7515 §7.1) and white space behind them.
-  static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  package static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let text = bytes.prefix { $0 > 0x20 }
     let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return bytes[text.endIndex...].allSatisfy { $0 <= 0x20 } && parts.count == 3

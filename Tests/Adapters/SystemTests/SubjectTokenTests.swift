@@ -1,6 +1,5 @@
+import SystemAdapters
 import Testing
-
-@testable import SystemAdapters
 
 /// What the broker hands over as a subject token.
 @Suite struct SubjectTokenTests {

@@ -104,7 +104,7 @@ import AgentOAuth
 
   @Test(
     arguments: [
-      (#""a b""#, "a b"), (#"["a","b"]"#, "a b"), (#""""#, ""), ("[]", ""), ("null", nil),
+      (#""a b""#, "a b"), (#"["a","b"]"#, "a b"), (#""""#, nil), ("[]", ""), ("null", nil),
     ] as [(String, String?)])
   func tokenResponseScope_isRead(text: String, expected: String?) throws {
     let answer = try answer(#","scope":\#(text)"#)
