@@ -64,7 +64,8 @@ public struct IDTokenClaims: Sendable, Equatable {
     notBefore = try Self.moment(claims["nbf"])
     issuedAt = try Self.moment(claims["iat"])
     authTime = (try? Self.moment(claims["auth_time"])).flatMap { $0.milliseconds == 0 ? nil : $0 }
-    nonce = try Self.text(claims["nonce"])
+    // An empty one is another nonce: it ties the token to a sign-in (OpenID Connect Core §12.2).
+    nonce = try Self.anyText(claims["nonce"])
     authenticationContext = claims["acr"]?.string
     authenticationMethods = (try? Self.texts(claims["amr"])) ?? []
     sessionID = claims["sid"]?.string
@@ -77,11 +78,15 @@ public struct IDTokenClaims: Sendable, Equatable {
     roles = names.roles.flatMap { claims.claim(at: $0[...]) }?.names
   }
 
+  /// An empty one says nothing.
   private static func text(_ node: JSONNode?) throws(IDTokenFailure) -> String? {
+    try anyText(node).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  private static func anyText(_ node: JSONNode?) throws(IDTokenFailure) -> String? {
     guard let node, node.kind != .null else { return nil }
     guard let text = node.string, !MendedText.isDoubtful(text) else { throw .malformed }
-    // An empty one says nothing.
-    return text.isEmpty ? nil : text
+    return text
   }
 
   /// A text that identifies, where it is one.
