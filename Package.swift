@@ -262,8 +262,8 @@ let programs: [Target] = [
   program(
     "lanyard-cli",
     [
-      "AgentCore", "AgentModel", "CConfinement", "CPlatform", "CQRCode", "CommandSupport", "DBus", "DirectoryFiles",
-      "FileRules", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads",
+      "AgentCore", "AgentModel", "CConfinement", "CLibraries", "CPlatform", "CQRCode", "CommandSupport", "DBus",
+      "DirectoryFiles", "FileRules", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
     linker: staticRuntime + [
