@@ -67,10 +67,7 @@ demo: $(if $(shell [ -w .build ] || { [ ! -e .build ] && [ -w . ]; } && echo yes
 build-demo: packages
 	LANYARD_BUILD=demo $(SWIFT) build --scratch-path $(dir $(DEMO)) --disable-index-store -Xswiftc -gnone $(SWIFT_FLAGS)
 
-demo-wheel: release packages-wheel ## Build the wheel, into dist: docs/packages.md.
-	.packaging/wheel/build
-
-is-built:
+demo-is-built:
 	@[ -x $(RELEASE)/lanyard-demo ] || [ -x $(DEMO)/lanyard-demo ] || { \
 	  echo 'lanyard: $(CURDIR) can not be written, so nothing can be built there. Copy it to a folder of yours.' >&2; \
 	  exit 1; \
@@ -294,6 +291,9 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 
 deb: release packages-deb ## Build the Debian packages, into .build/deb: docs/packages.md.
 	.packaging/debian/build
+
+wheel: release packages-wheel ## Build the wheel, into dist: docs/packages.md.
+	.packaging/wheel/build
 
 is-built:
 	@for program in $(PROGRAMS); do \

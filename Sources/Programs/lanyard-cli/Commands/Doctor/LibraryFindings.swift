@@ -12,6 +12,7 @@ enum LibraryFindings {
   private static let kinds: [(library: SystemLibrary, severity: Finding.Severity, without: String)] = [
     (.curl, .problem, "Without it no provider can be reached."),
     (.crypto, .problem, "Without it no sign-in can be verified."),
+    (.tls, .problem, "Without it `lanyard proxy` does not start."),
     (.systemd, .notice, "Without it the agent reaches no keyring, and notices neither sleep nor the screen's lock."),
   ]
 }
