@@ -49,7 +49,7 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
+  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
   format map schemas install uninstall clean
 
 help: ## List the targets.
@@ -194,6 +194,7 @@ test-deb: deb ## The Debian packages: lintian, two builds, and machines where th
 test-wheel: wheel packages-deb ## The wheel: two builds, its tag, and machines where pip, uv and pipx install it (root, debootstrap).
 	LANYARD_WHEEL="$$(ls -t dist/*.whl | head -1)" LANYARD_WHEEL_MACHINES=1 \
 	  $(UNITTEST) -v Tests/Programs/Installed/test_wheel.py
+	LANYARD_DIST=1 $(UNITTEST) -v Tests/Programs/Installed/test_dist.py
 
 bench: release packages-tests ## Not a test: measure the agent beside a C echo server and ssh-agent.
 	$(PYTHON) Tests/Bench/bench.py --agent $(RELEASE)/lanyard-agent --demo $(RELEASE)/lanyard-demo \
@@ -294,6 +295,9 @@ deb: release packages-deb ## Build the Debian packages, into .build/deb: docs/pa
 
 wheel: release packages-wheel ## Build the wheel, into dist: docs/packages.md.
 	.packaging/wheel/build
+
+dist: release packages-wheel ## Make the files of a release, into dist: sources, wheel, SHA256SUMS.
+	.packaging/dist
 
 is-built:
 	@for program in $(PROGRAMS); do \
