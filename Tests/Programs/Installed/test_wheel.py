@@ -186,11 +186,22 @@ class Story(AliceAtPractice):
             loaded = self.machine.root_does(f"ldd /home/alice/lanyard/{name}")
             self.assertNotRegex(loaded, "libssl|libcrypto", name)
 
+    def take_away(self, library):
+        """Returns the command that puts it back, which may run twice."""
+        self.machine.root_does(f"for file in /usr/lib/*/{library}; do mv $file $file.away; done")
+        back = f"for file in /usr/lib/*/{library}.away; do [ ! -e $file ] || mv $file ${{file%.away}}; done"
+        self.addCleanup(self.machine.root_does, back)
+        return back
+
+    def test_missing_openssl_is_told_by_the_doctor(self):
+        self.install()
+        self.take_away("libssl.so.3")
+        said = self.machine.alice_does("lanyard doctor", check=False).stdout
+        self.assertIn("libssl.so.3 is missing on this machine. On Debian, `apt install libssl3` brings it", " ".join(said.split()))
+
     def test_missing_libcurl_is_told_with_the_package_that_has_it(self):
         self.install()
-        self.machine.root_does("for file in /usr/lib/*/libcurl.so.4; do mv $file $file.away; done")
-        back = "for file in /usr/lib/*/libcurl.so.4.away; do [ ! -e $file ] || mv $file ${file%.away}; done"
-        self.addCleanup(self.machine.root_does, back)
+        back = self.take_away("libcurl.so.4")
         issuer = self.provider()
         told = self.machine.alice_does(f"lanyard provider add practice --issuer {issuer} --client-id lanyard-demo", check=False)
         self.assertNotEqual(told.returncode, 0)
