@@ -13,6 +13,8 @@ BENCH_FLAGS ?=
 FLEET_FLAGS ?=
 # How long the fuzzers run in `make test`.
 FUZZ_SECONDS ?= 30
+# How many inputs each fuzzer gets in `make nightly`.
+FUZZ_INPUTS ?= 10000000
 # How many seeds a simulated scenario runs: in `make test`, in `make test-quick`, in `make nightly`.
 SEEDS ?= 10
 QUICK_SEEDS ?= 10
@@ -86,7 +88,7 @@ test-quick: packages-tests ## Run what takes under five minutes once it is built
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(QUICK_SEEDS))} $(PYTHON) .ci/test quick
 
 # Before a release, or over a night: `make nightly NIGHTLY_SEEDS=100000`.
-nightly: build-tests real-provider ## Run thousands of seeds, every transcript in all ways, every kill point, every suite whole, planted faults, the Debian packages, the wheel, and a bare machine.
+nightly: build-tests real-provider ## Run thousands of seeds, every transcript in all ways, every kill point, every suite whole, planted faults, the Debian packages, the wheel, ten million inputs of each fuzzer, and a bare machine.
 	LANYARD_KILLS=all LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(NIGHTLY_SEEDS))} $(SWIFT_TEST) --filter SimulationTests
 	$(SWIFT_TEST) --filter TranscriptTests
 	LANYARD_NAME_CASES=10000000 $(SWIFT_TEST) --filter RequestNamesTests
@@ -94,6 +96,7 @@ nightly: build-tests real-provider ## Run thousands of seeds, every transcript i
 	$(MAKE) --no-print-directory test-client-faults
 	$(MAKE) --no-print-directory test-deb
 	$(MAKE) --no-print-directory test-wheel
+	LANYARD_FUZZ_ARGS=-runs=$(FUZZ_INPUTS) Tests/Fuzz/run 0
 	.ci/bare-machine
 
 bare-machine: ## A part of nightly: `make demo` and `make test` on a bare Debian (root, debootstrap).

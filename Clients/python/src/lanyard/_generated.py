@@ -98,6 +98,8 @@ __all__ = [
     "InteractionRequired",
     "KeySlot",
     "LastFailure",
+    "MachineGrant",
+    "MachineGrantType",
     "MetricsReadResult",
     "Narrowing",
     "NotFound",
@@ -801,6 +803,19 @@ class IdentitySource(OpenEnum):
 
     PERSON = "person"
     RESOURCE = "resource"
+
+
+class MachineGrantType(OpenEnum):
+    """How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749 section
+    4.4). `jwtBearer`: an assertion that `client_key` signs (RFC 7523). `githubApp`: an installation of a GitHub
+    App, whose tokens are asked for with `client_key`. `tokenFile`: the token in a file, exchanged for another
+    (RFC 8693).
+    """
+
+    CLIENT_CREDENTIALS = "clientCredentials"
+    JWT_BEARER = "jwtBearer"
+    GITHUB_APP = "githubApp"
+    TOKEN_FILE = "tokenFile"
 
 
 class Narrowing(OpenEnum):
@@ -2166,6 +2181,34 @@ class LastFailure(Record):
 
 
 @dataclass(frozen=True)
+class MachineGrant(Record):
+    """The grant of a machine identity. Each exchange is this grant: there is no refresh token.
+
+    Attributes:
+        grant: How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749
+            section 4.4). `jwtBearer`: an assertion that `client_key` signs (RFC 7523). `githubApp`: an installation of
+            a GitHub App, whose tokens are asked for with `client_key`. `tokenFile`: the token in a file, exchanged for
+            another (RFC 8693). One of `clientCredentials`, `jwtBearer`, `githubApp`, `tokenFile`.
+        subject: For `jwtBearer`: `sub` of the assertion, such as the person for whom a service account acts.
+            Absent: `client_id`.
+        audience: For `jwtBearer`: `aud` of the assertion. Absent: the token endpoint.
+        lifetime_seconds: For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300.
+        app_id: For `githubApp`: the app's id or client id.
+        installation: For `githubApp`: the number of the installation.
+        path: For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another
+            user than the agent's and root, or that others can write, is refused.
+    """
+
+    grant: Union[MachineGrantType, str]
+    subject: Optional[str] = None
+    audience: Optional[str] = None
+    lifetime_seconds: Optional[int] = None
+    app_id: Optional[str] = None
+    installation: Optional[str] = None
+    path: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class MetricsReadResult(Record):
     """The result of `metrics.read`.
 
@@ -2481,7 +2524,7 @@ class Provider(Record):
     Attributes:
         name: A provider's name.
         issuer: Of `kind` `secret`: the first of its origins when it was added.
-        client_id: Empty for a provider of another `kind` than `openid`.
+        client_id: Empty for `kind` `secret`.
         client_secret_set: True if the provider has a client secret, which no method returns.
         kind: What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a
             secret that a person was given, such as an API key or a password. `client`: a machine identity. One of
@@ -2490,6 +2533,7 @@ class Provider(Record):
             the password of HTTP Basic. `query`: the parameter `name`. `path`: `format` before the path.
         whoami: The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret,
             401 and 403 refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+        machine: Of `kind` `client`.
         revoke: The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
         client_registered: True if the agent registered the client (RFC 7591).
         client_key_set: True if the provider has a client key, which no method returns.
@@ -2542,6 +2586,7 @@ class Provider(Record):
     kind: Optional[Union[AccountKind, str]] = None
     placement: Optional[SecretPlacement] = None
     whoami: Optional[Whoami] = None
+    machine: Optional[MachineGrant] = None
     revoke: Optional[SecretRevocation] = None
     environment: Optional[List[str]] = None
     client_registered: Optional[bool] = None
@@ -4233,6 +4278,7 @@ class ProviderMethods:
         placement: Optional[Union[SecretPlacement, Mapping[str, Any]]] = None,
         whoami: Optional[Union[Whoami, Mapping[str, Any]]] = None,
         revoke: Optional[Union[SecretRevocation, Mapping[str, Any]]] = None,
+        machine: Optional[Union[MachineGrant, Mapping[str, Any]]] = None,
         environment: Optional[Sequence[str]] = None,
         issuer: Optional[str] = None,
         client_id: Optional[str] = None,
@@ -4270,7 +4316,11 @@ class ProviderMethods:
         the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `NotFound` otherwise.
         Of the `kind` `secret` only these members count, and any other is `InvalidParams`: `name`, `allowed_origins`
         (one at least, unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`,
-        `pins_expire_at`, `ca_file`, `proxy`, `preset`, and `tenant` with a `value`.
+        `pins_expire_at`, `ca_file`, `proxy`, `preset`, and `tenant` with a `value`. Of the `kind` `client` `machine`
+        is required; `issuer` may be absent where `endpoints.token` is given, and these members are `InvalidParams`:
+        `placement`, `whoami`, `revoke`, `environment`, `redirect`, `refresh`, `narrowing`, `require_pkce`, `identity`,
+        `revocation_scope`, `post_logout_redirect_uri`, `preset`, `tenant` with a `claim`, and `authorization` with an
+        `entitlements_url`.
 
         Args:
             name: A provider's name.
@@ -4279,6 +4329,7 @@ class ProviderMethods:
             placement: Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
             whoami: Of `kind` `secret`. Absent: only `account.add` confirms a secret.
             revoke: Of `kind` `secret`. Absent: a sign-out can't end the secret.
+            machine: Of `kind` `client`: how its account gets tokens.
             environment: Of `kind` `secret`: the variables from which programs read it.
             issuer: A URL.
             client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
@@ -4295,8 +4346,9 @@ class ProviderMethods:
             scopes: Scopes. In any order; the agent sorts them.
             resources: Resource indicators (RFC 8707) of the authorization request.
             authorization_parameters: Further parameters of the authorization request and of the device
-                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
-                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
+                authorization request, such as `audience`; of `kind` `client` those of the token request. Names of the
+                protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control characters in a value are
+                refused. No secrets: `provider.get` shows them.
             endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
                 override discovered endpoints.
             redirect: The redirect URI of the browser flow.
@@ -4360,6 +4412,7 @@ class ProviderMethods:
                 "placement": placement,
                 "whoami": whoami,
                 "revoke": revoke,
+                "machine": machine,
                 "environment": environment,
                 "issuer": issuer,
                 "clientId": client_id,
@@ -4737,6 +4790,7 @@ class AsyncProviderMethods:
         placement: Optional[Union[SecretPlacement, Mapping[str, Any]]] = None,
         whoami: Optional[Union[Whoami, Mapping[str, Any]]] = None,
         revoke: Optional[Union[SecretRevocation, Mapping[str, Any]]] = None,
+        machine: Optional[Union[MachineGrant, Mapping[str, Any]]] = None,
         environment: Optional[Sequence[str]] = None,
         issuer: Optional[str] = None,
         client_id: Optional[str] = None,
@@ -4774,7 +4828,11 @@ class AsyncProviderMethods:
         the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `NotFound` otherwise.
         Of the `kind` `secret` only these members count, and any other is `InvalidParams`: `name`, `allowed_origins`
         (one at least, unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`,
-        `pins_expire_at`, `ca_file`, `proxy`, `preset`, and `tenant` with a `value`.
+        `pins_expire_at`, `ca_file`, `proxy`, `preset`, and `tenant` with a `value`. Of the `kind` `client` `machine`
+        is required; `issuer` may be absent where `endpoints.token` is given, and these members are `InvalidParams`:
+        `placement`, `whoami`, `revoke`, `environment`, `redirect`, `refresh`, `narrowing`, `require_pkce`, `identity`,
+        `revocation_scope`, `post_logout_redirect_uri`, `preset`, `tenant` with a `claim`, and `authorization` with an
+        `entitlements_url`.
 
         Args:
             name: A provider's name.
@@ -4783,6 +4841,7 @@ class AsyncProviderMethods:
             placement: Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
             whoami: Of `kind` `secret`. Absent: only `account.add` confirms a secret.
             revoke: Of `kind` `secret`. Absent: a sign-out can't end the secret.
+            machine: Of `kind` `client`: how its account gets tokens.
             environment: Of `kind` `secret`: the variables from which programs read it.
             issuer: A URL.
             client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
@@ -4799,8 +4858,9 @@ class AsyncProviderMethods:
             scopes: Scopes. In any order; the agent sorts them.
             resources: Resource indicators (RFC 8707) of the authorization request.
             authorization_parameters: Further parameters of the authorization request and of the device
-                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
-                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
+                authorization request, such as `audience`; of `kind` `client` those of the token request. Names of the
+                protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control characters in a value are
+                refused. No secrets: `provider.get` shows them.
             endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
                 override discovered endpoints.
             redirect: The redirect URI of the browser flow.
@@ -4864,6 +4924,7 @@ class AsyncProviderMethods:
                 "placement": placement,
                 "whoami": whoami,
                 "revoke": revoke,
+                "machine": machine,
                 "environment": environment,
                 "issuer": issuer,
                 "clientId": client_id,
@@ -5803,20 +5864,22 @@ class AccountMethods:
         self,
         *,
         provider: str,
-        secret: str,
+        secret: Optional[str] = None,
         username: Optional[str] = None,
         alias: Optional[str] = None,
         expires_at: Optional[Union[datetime, str]] = None,
     ) -> AccountAddResult:
-        """Adds a secret that a person was given as an account.
+        """Adds a secret that a person was given, or a machine identity, as an account.
 
         The provider is asked first where it has `whoami`: a secret that it refuses is `SignInFailed` with the reason
         `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret
-        is replaced.
+        is replaced. At a provider of the `kind` `client` it performs the first exchange: a client that the provider
+        refuses is `ProviderMisconfigured`. Twice is the same account. At any other provider it is `InvalidParams`.
 
         Args:
             provider: A provider's name.
-            secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+            secret: For `kind` `secret`, and required there. 64 KiB at most, without control characters. One line
+                end at its end is taken off.
             username: What goes with the secret, such as the name of a login. It comes before the placement's.
             alias: An account's alias. A name that the person chose. It does not start like an id.
             expires_at: When the secret ends. `account.expiring` is sent 7 days, 1 day and 1 hour before.
@@ -5826,6 +5889,8 @@ class AccountMethods:
 
         Raises:
             SignInFailed: The sign-in failed.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
             AccountAmbiguous: Several accounts match.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
@@ -6152,20 +6217,22 @@ class AsyncAccountMethods:
         self,
         *,
         provider: str,
-        secret: str,
+        secret: Optional[str] = None,
         username: Optional[str] = None,
         alias: Optional[str] = None,
         expires_at: Optional[Union[datetime, str]] = None,
     ) -> AccountAddResult:
-        """Adds a secret that a person was given as an account.
+        """Adds a secret that a person was given, or a machine identity, as an account.
 
         The provider is asked first where it has `whoami`: a secret that it refuses is `SignInFailed` with the reason
         `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret
-        is replaced.
+        is replaced. At a provider of the `kind` `client` it performs the first exchange: a client that the provider
+        refuses is `ProviderMisconfigured`. Twice is the same account. At any other provider it is `InvalidParams`.
 
         Args:
             provider: A provider's name.
-            secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+            secret: For `kind` `secret`, and required there. 64 KiB at most, without control characters. One line
+                end at its end is taken off.
             username: What goes with the secret, such as the name of a login. It comes before the placement's.
             alias: An account's alias. A name that the person chose. It does not start like an id.
             expires_at: When the secret ends. `account.expiring` is sent 7 days, 1 day and 1 hour before.
@@ -6175,6 +6242,8 @@ class AsyncAccountMethods:
 
         Raises:
             SignInFailed: The sign-in failed.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
             AccountAmbiguous: Several accounts match.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
@@ -7781,12 +7850,14 @@ class RequestMethods:
         `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
         only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
         that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
-        refusal has an entry in the audit log, too. Each answer is one use of a budget.
+        WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry
+        in the audit log, too. Each answer is one use of a budget.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            method: An HTTP method.
+            method: `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no
+                read.
             url: The URL of the request. Its query decides nothing: a person who is asked sees it.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.
@@ -8023,12 +8094,14 @@ class AsyncRequestMethods:
         `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
         only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
         that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
-        refusal has an entry in the audit log, too. Each answer is one use of a budget.
+        WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry
+        in the audit log, too. Each answer is one use of a budget.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            method: An HTTP method.
+            method: `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no
+                read.
             url: The URL of the request. Its query decides nothing: a person who is asked sees it.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.

@@ -17,7 +17,7 @@ extension ProviderClient {
     let isKnown = provider.mayAuthenticate(at: endpoint)
     let (method, secret) = (isKnown ? provider.authenticationMethod : .publicClient, provider.clientSecret)
     let isNamed = naming || provider.configuration.identity == .resource
-    if isNamed || method != .clientSecretBasic { form.append("client_id", clientID) }
+    if isNamed || namesClient(method, at: endpoint) { form.append("client_id", clientID) }
     switch method {
     case .publicClient: break
     case .clientSecretBasic: if let secret { fields.append(.basic(clientID: clientID, clientSecret: secret)) }
@@ -30,6 +30,18 @@ extension ProviderClient {
     return fields
   }
 
+  /// The form has the client's id. The header of HTTP Basic has it already, and so has the assertion that a machine
+  /// identity gets its tokens for.
+  private func namesClient(_ method: ClientAuthMethod, at endpoint: String) -> Bool {
+    switch method {
+    case .clientSecretBasic: false
+    case .publicClient:
+      !provider.configuration.clientID.isEmpty
+        && !(provider.configuration.machine?.provesClient == true && endpoint == provider.endpoints.token)
+    case .clientSecretPost, .privateKeyJWT: true
+    }
+  }
+
   /// False if the client's key can't sign.
   var canAuthenticate: Bool {
     var form = FormBody()
@@ -38,13 +50,19 @@ extension ProviderClient {
   }
 
   private func assertion(for endpoint: String) -> Secret? {
-    guard let key = provider.clientKey.flatMap({ ClientKey($0) }) else { return nil }
-    let configuration = provider.configuration
-    return ClientAssertion(
-      clientID: configuration.clientID, audience: provider.assertionAudience(at: endpoint),
-      id: Base64URL.encode(dependencies.entropy.bytes(18)), now: dependencies.time.now(for: configuration.name)
-    ).signed(by: key, with: dependencies.keys)
+    signed(
+      ClientAssertion(
+        clientID: provider.configuration.clientID, audience: provider.assertionAudience(at: endpoint),
+        id: assertionID(), now: now))
   }
+
+  /// Nil without a key that signs.
+  func signed(_ assertion: ClientAssertion) -> Secret? {
+    provider.clientKey.flatMap { ClientKey($0) }.flatMap { assertion.signed(by: $0, with: dependencies.keys) }
+  }
+
+  /// For one assertion.
+  func assertionID() -> String { Base64URL.encode(dependencies.entropy.bytes(18)) }
 }
 
 extension ExchangeFailure {

@@ -43,7 +43,9 @@ package struct ClientRegistrar: Sendable {
       }
     case .outcome(.response(let response)):
       let refusal = TokenEndpointRefusal(response, now: client.now)
-      if refusal.status == 429 || refusal.status >= 500 {
+      // A rate limit may come with 400.
+      let isTransient = if case .transient = client.classify(refusal) { true } else { false }
+      if refusal.status == 429 || refusal.status >= 500 || isTransient {
         throw .unavailable(retryAfter: refusal.retryAfter.map { min($0, FailureClassifier.longestPause) })
       }
       let error = refusal.error.flatMap { Self.errors.contains($0) ? $0 : nil }

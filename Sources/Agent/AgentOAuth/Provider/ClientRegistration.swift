@@ -35,9 +35,9 @@ extension ClientRegistration {
     /// - Parameter redirectURI: the one that was asked for.
     package init(body: Secret, redirectURI: String) throws(Problem) {
       let read = ProviderJSON.read(body) { node -> Result<Answer, Problem>? in
-        guard let clientID = node["client_id"]?.idText, (1...Self.longestClientID).contains(clientID.utf8.count) else {
-          return nil
-        }
+        guard let clientID = node["client_id"]?.idText, (1...Self.longestClientID).contains(clientID.utf8.count),
+          !MendedText.isDoubtful(clientID), node["client_secret"]?.isDoubtful != true
+        else { return nil }
         if let listed = node["redirect_uris"], listed.kind != .null, !listed.names(redirectURI) {
           return .failure(.otherRedirects)
         }

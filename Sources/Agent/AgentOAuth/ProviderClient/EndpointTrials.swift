@@ -42,7 +42,9 @@ package struct EndpointTrials: Sendable {
   /// RFC 7009 §2.2: a token that the server does not know counts as revoked.
   package func revocation(at endpoint: String) async -> Answer {
     let form = FormBody.naming(neverIssued, .refreshToken).finish()
-    return judge(await client.send(form, to: endpoint, boundTo: nil), passing: ["unsupported_token_type"])
+    return judge(
+      await client.send(form, to: endpoint, boundTo: nil),
+      passing: RevocationOutbox.errorsOfTheToken.union(["unsupported_token_type"]))
   }
 
   /// Begins a device flow, which ends by itself since no person is given its code.
@@ -130,6 +132,8 @@ package struct EndpointTrials: Sendable {
       if let error = refusal.error {
         let wantsProof = client.provider.bindsTokens && Self.proofRefusals.contains(error)
         if passing.contains(error) || wantsProof { return .works }
+        // As a rate limit with 400, which says nothing of the client either.
+        if case .transient(let word, _) = client.classify(refusal) { return .failed(.transient(word, retryAfter: nil)) }
         let isOfClient = Self.clientRefusals.contains(error)
         return isOfClient ? .clientRefused(error: error) : .refused(error: error, status: response.status)
       }

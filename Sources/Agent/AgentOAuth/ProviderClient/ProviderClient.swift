@@ -16,12 +16,14 @@ package struct ProviderClient: Sendable {
     package var keys: any ClientKeySigner
     package var signatures: any SignatureVerifier
     package var time: any ProviderClock
+    package var subjectTokens: any SubjectTokenFiles
     package var nonces: DPoPNonces
     package var refusals: ProviderRefusals?
 
     package init(
       http: any HTTPExchange, clock: any AgentClock, entropy: any Entropy, keys: any ClientKeySigner,
-      signatures: any SignatureVerifier, time: any ProviderClock, nonces: DPoPNonces = DPoPNonces(),
+      signatures: any SignatureVerifier, time: any ProviderClock,
+      subjectTokens: any SubjectTokenFiles = NoSubjectTokenFiles(), nonces: DPoPNonces = DPoPNonces(),
       refusals: ProviderRefusals? = nil
     ) {
       self.http = http
@@ -30,6 +32,7 @@ package struct ProviderClient: Sendable {
       self.keys = keys
       self.signatures = signatures
       self.time = time
+      self.subjectTokens = subjectTokens
       self.nonces = nonces
       self.refusals = refusals
     }

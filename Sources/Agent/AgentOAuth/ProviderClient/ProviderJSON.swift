@@ -4,11 +4,53 @@ internal import Secrets
 
 /// Reads what a provider answers as JSON. It decides by the body alone: servers send JSON under any media type.
 enum ProviderJSON {
-  /// Nil if the body is no JSON, or if `read` returns nil. A byte order mark is passed over (RFC 8259 §8.1). Of a member
-  /// that stands twice the first counts, unless `duplicateKeys` refuses it.
+  /// Nil if the body is no JSON, or if `read` returns nil. Its encoding is mended where it has to be (`MendedText`): a text
+  /// in which something was replaced must prove nothing. Of a member that stands twice the first counts, unless
+  /// `duplicateKeys` refuses it.
   static func read<Result>(
     _ body: Secret, duplicateKeys: JSONScanner.DuplicateKeys = .allowed, _ read: (JSONNode) -> Result?
   ) -> Result? {
-    SecretJSON.read(body.withoutPreface, duplicateKeys: duplicateKeys, read)
+    let text = body.withoutPreface
+    var isJSON = false
+    let result = SecretJSON.read(text, duplicateKeys: duplicateKeys) { node in
+      isJSON = true
+      return read(node)
+    }
+    guard !isJSON, let mended = text.mended else { return result }
+    return SecretJSON.read(mended, duplicateKeys: duplicateKeys, read)
   }
+}
+
+extension Secret {
+  /// Without what stands before the text (`MendedText.prefaceLength`).
+  var withoutPreface: Secret {
+    withBytes { bytes -> Secret? in
+      let length = MendedText.prefaceLength(of: bytes)
+      return length == 0 ? nil : Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[length...]))
+    } ?? self
+  }
+
+  /// A text of which more has to be mended than a few characters is none: an escape has six bytes for one, and guarded
+  /// memory is scarce.
+  private static func mostOf(_ count: Int) -> Int { 2 * count + 1024 }
+
+  /// The text with its encoding mended; nil if that changes nothing.
+  fileprivate var mended: Secret? {
+    withBytes { bytes -> Secret? in
+      guard MendedText.mayBeJSON(bytes) else { return nil }
+      var mended = SecretBuilder(capacity: bytes.count)
+      var room = Self.mostOf(bytes.count)
+      MendedText.mend(bytes) { byte in
+        room -= 1
+        if room >= 0 { mended.append(byte) }
+      }
+      let isSame = mended.withBytes { $0.elementsEqual(bytes) }
+      return isSame || room < 0 ? nil : mended.finish()
+    }
+  }
+}
+
+extension JSONNode {
+  /// True for a text that may have been another one (`MendedText.isDoubtful`).
+  var isDoubtful: Bool { secret?.withBytes { MendedText.isDoubtful($0) } ?? false }
 }

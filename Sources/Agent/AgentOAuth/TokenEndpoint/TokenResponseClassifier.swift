@@ -42,7 +42,7 @@ package enum TokenResponseClassifier {
     if let shape { return shape }
     return body.withBytes { bytes in
       switch bytes.first(where: { !$0.isBlank }) {
-      // UTF-16 begins with a mark or has NULs in it: it is not JSON (RFC 8259 §8.1), and may be meant to be.
+      // An encoding that can't be mended: it begins with a mark, or has NULs in it.
       case UInt8(ascii: "{")?, 0xFE?, 0xFF?, 0xEF?, 0?: .damaged
       case UInt8(ascii: "<")?: bytes.contains("refresh_token") ? .damaged : .foreign
       case nil: .withoutTokens

@@ -16,6 +16,7 @@ extension SignInFailure {
     case .denied, .answer(.denied): "denied"
     case .otherPerson, .identity(.tenantMissing), .secretOfAnother: TokenMachine.identityMismatch
     case .secretRefused: TokenMachine.secretRefused
+    case .installationRefused(let reason): reason
     case .exchange(.misconfigured(ProviderClient.noSubject)): ProviderClient.noSubject
     case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState,
       .wholeAddressNeeded:
@@ -83,6 +84,7 @@ extension DocumentFailure {
     switch self {
     case .issuerMismatch: "issuerMismatch"
     case .redirected: "redirected"
+    case .page: "foreignPage"
     default: "noDiscovery"
     }
   }

@@ -105,5 +105,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "dacdf1c53054c6812b7a01d492ac75cd32d98cbcc420d3e2b4c2dcf099e11f98"
+  public static let schemaDigest = "9ec825099a0a8a930ac5765e61e8c2f8ee9f4d9d00bcf1b7346e68223ea21590"
 }

@@ -48,7 +48,7 @@ import TokenSignatures
       (["sub": nil], [.subjectMissing]), (["sub": #""""#], [.subjectMissing]),
       (["sub": "\"" + String(repeating: "a", count: 255) + "\""], []),
       (["sub": "\"" + String(repeating: "a", count: 256) + "\""], [.subjectTooLong]),
-      (["nonce": nil], [.nonceMissing]), (["nonce": #""m""#], [.nonceMismatch]), (["nonce": #""""#], [.nonceMismatch]),
+      (["nonce": nil], [.nonceMissing]), (["nonce": #""m""#], [.nonceMismatch]), (["nonce": #""""#], [.nonceMissing]),
       (["exp": nil], [.expiryMissing]), (["exp": "\(seconds - 119)"], []), (["exp": "\(seconds - 120)"], [.expired]),
       (["exp": "0"], [.expired]), (["iat": nil], [.issuedAtMissing]), (["iat": "0"], []),
       (["nbf": "\(seconds + 119)"], []), (["nbf": "\(seconds + 120)"], [.notYetValid]),
