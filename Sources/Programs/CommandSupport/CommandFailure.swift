@@ -48,6 +48,11 @@ public struct CommandFailure: Error, Sendable {
 
   static func isOfProxy(_ reason: String?) -> Bool { reason?.hasPrefix("proxy") == true }
 
+  /// The agent's message names a cause that is neither the server nor the network: a proxy, or a library that is missing.
+  public var isOfThisSide: Bool { isOfProxy || Self.isOfLibrary(reason) }
+
+  static func isOfLibrary(_ reason: String?) -> Bool { reason == "noLibrary" }
+
   /// From the `error` member of an answer.
   public init(error: JSONNode) {
     let code = error["code"]?.integer ?? 0

@@ -38,6 +38,8 @@ public enum ErrorMessages {
     let wish = data?["reason"]?.string == "invalid_scope" || data?["reason"]?.string == "invalid_target"
     // The message has the command that lists an origin.
     if wish || name == "originNotAllowed" { return hints }
+    // The message says how to get the library.
+    if name == "offline", CommandFailure.isOfLibrary(data?["reason"]?.string) { return [] }
     if name == "offline", CommandFailure.isOfProxy(data?["reason"]?.string) {
       return hints + ["Check the proxy's address and its credentials, or try again later."]
     }

@@ -87,7 +87,7 @@ class RealDoctorTests(Doctor, RealProvider):
     def test_a_sound_installation_with_and_without_an_agent(self):
         findings = self.doctor(0)
         for check in ("agent", "vault", "anchor", "store", "accountRecords", "auditLog", "clock", "stateFiles",
-                      "socketDirectory", "diskSpace", "anchorFiles"):
+                      "socketDirectory", "diskSpace", "anchorFiles", "libraries"):
             self.one(findings, check, OK)
         self.assertIn("not against programs that can read", self.one(findings, "protection", NOTICE)["message"])
         screen = self.on_terminal("doctor")

@@ -40,8 +40,8 @@ extension SignInFailure {
       "refused"
     case .exchange(.unknownOutcome): "answerLost"
     case .exchange(.transient(let reason, _)): reason
-    case .exchange(.offline(.proxy(let failure))): failure.word
-    case .exchange(.offline), .exchange(.untrustedServer), .exchange(.misconfigured), .tooMany: nil
+    case .exchange(.offline(let failure)): failure.isOfThisSide ? failure.word : nil
+    case .exchange(.untrustedServer), .exchange(.misconfigured), .tooMany: nil
     case .answerRejected(let failure, _), .importedTokenSpent(let failure): failure.wireReason
     }
   }

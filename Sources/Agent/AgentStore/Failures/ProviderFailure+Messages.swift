@@ -92,6 +92,7 @@ extension DocumentFailure {
   var message: String {
     switch self {
     case .offline(.proxy(let failure)): "\(failure.explanation) Nothing was changed."
+    case .offline(.noLibrary(let library)): "\(library.missing) Nothing was changed."
     case .offline:
       "The provider can't be reached. Nothing was changed; try again when the network and the provider work."
     case .untrusted(let reason): reason.message + " Nothing was changed."

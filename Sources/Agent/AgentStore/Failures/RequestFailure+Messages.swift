@@ -5,6 +5,7 @@ extension RequestFailure {
   var message: String {
     switch self {
     case .notSent(.proxy(let failure)): "\(failure.explanation) The request was not sent."
+    case .notSent(.noLibrary(let library)): "\(library.missing) The request was not sent."
     case .notSent: "The resource server can't be reached. The request was not sent; try again later."
     case .lost(reason: "malformed"):
       """

@@ -128,6 +128,7 @@ extension DocumentFailure {
   package var cause: String {
     switch self {
     case .offline(.proxy(let failure)): "the proxy \(failure.address) makes no connection to the server"
+    case .offline(.noLibrary(let library)): "the library \(library.name) is missing on this machine"
     case .offline: "the server can't be reached"
     case .untrusted: "the server could not be trusted"
     case .unavailable(status: 0): "no answer came"
@@ -143,6 +144,7 @@ extension ExchangeFailure {
   var signInMessage: String {
     switch self {
     case .offline(.proxy(let failure)): "\(failure.explanation) Nothing was kept."
+    case .offline(.noLibrary(let library)): "\(library.missing) Nothing was kept."
     case .offline:
       "The provider can't be reached. Nothing was kept; try again when the network and the provider work."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."

@@ -86,6 +86,7 @@ extension TokenMachine.Refusal {
     case .misconfigured:
       "The provider refuses this client's configuration. Correct it by `provider.update`; nothing was deleted."
     case .offline(.proxy(let failure), _): "\(failure.explanation) There is no new token; the session is kept."
+    case .offline(.noLibrary(let library), _): "\(library.missing) There is no new token; the session is kept."
     case .offline: "The provider can't be reached, so there is no new token. The session is kept."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it; the session is kept."
     case .unavailable:

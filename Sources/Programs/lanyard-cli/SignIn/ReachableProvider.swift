@@ -73,7 +73,7 @@ struct ReachableProvider {
     let what: String
     switch error.name {
     case "untrustedServer",
-      "offline" where error.isOfProxy:
+      "offline" where error.isOfThisSide:
       told.message = "The sign-in was not begun. \(CommandFailure.withoutChanges(error.message))"
       return told
     case "offline": what = "can't be reached"
