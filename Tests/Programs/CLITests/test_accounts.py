@@ -52,13 +52,16 @@ class ListTests(Person):
 class SwitchTests(Person):
     def test_switch_by_name(self):
         agent = self.agent(accounts(WORK, HOME, CLIENT))
-        self.assertEqual(self.answer("switch", "home"), "Active account: home (alice2).\n")
+        told = self.lanyard("switch", "home")
+        self.assertEqual((told.returncode, told.stdout), (0, "Active account: home (alice2).\n"))
+        # It ended: the person is told what follows.
+        self.assertEqual(told.stderr, "It has to sign in again: `lanyard login --account home`.\n")
         self.assertEqual(agent.params("account.switch"), {"account": "home"})
         self.assertEqual(json.loads(self.answer("switch", "work", "--json")),
                          {"account": WORK["id"], "active": WORK["id"], "previous": HOME["id"]})
 
     def test_switch_without_a_name_toggles_two_accounts(self):
-        self.agent(accounts(WORK, HOME))
+        self.agent(accounts(WORK, {**HOME, "state": "active"}))
         self.assertIn("home", self.answer("switch"))
         self.assertIn("work", self.answer("switch"))
 

@@ -188,7 +188,7 @@ class MessageTests(Person):
              "The value 'tcsh' is invalid for '<shell>'. Please provide one of 'bash', 'zsh' or 'fish'."),
             (["import", "nosuch"],
              "The value 'nosuch' is invalid for '<source>'. Please provide one of the following: "
-             "oidc-agent, pizauth, mutt_oauth2, gcm, gh, msal, netrc, dotenv."),
+             "oidc-agent, pizauth, mutt_oauth2, gcm, gh, msal, netrc, dotenv, google-service-account."),
             (["provider", "list", "--nonsense"], "Unknown option '--nonsense'."),
         ]:
             with self.subTest(words):

@@ -27,9 +27,10 @@ struct ProviderAdd: ParsableCommand {
         lanyard provider add --preset openai
         lanyard provider add --preset gitea-token https://git.corp.example
         lanyard provider add keys --kind secret --allowed-origin https://api.example
-        lanyard provider add robot --grant client-credentials --issuer https://idp.example \\
-          --client-id robot --client-secret-file FILE
-        lanyard provider add deploy --grant github-app --app-id 12345 --installation 67890 --client-key app.pem
+        lanyard provider add robot --grant client-credentials \\
+          --issuer https://idp.example --client-id robot --client-secret-file FILE
+        lanyard provider add deploy --grant github-app --app-id 12345 \\
+          --installation 67890 --client-key app.pem
       """)
 
   @Argument(
