@@ -396,7 +396,8 @@ class DataLocked(LanyardError):
 class Offline(LanyardError):
     """The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
     then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`,
-    `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+    `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With `noLibrary`
+    this machine lacks the library that makes connections, and the message says which.
 
     The same call may succeed later.
 
@@ -4397,7 +4398,7 @@ class ProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4613,7 +4614,7 @@ class ProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4758,7 +4759,7 @@ class ProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -4909,7 +4910,7 @@ class AsyncProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -5125,7 +5126,7 @@ class AsyncProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -5270,7 +5271,7 @@ class AsyncProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -5359,7 +5360,7 @@ class SignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5420,7 +5421,7 @@ class SignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5475,7 +5476,7 @@ class SignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5553,7 +5554,7 @@ class SignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5642,7 +5643,7 @@ class AsyncSignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5703,7 +5704,7 @@ class AsyncSignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5758,7 +5759,7 @@ class AsyncSignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5836,7 +5837,7 @@ class AsyncSignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5900,7 +5901,7 @@ class AccountMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
@@ -5954,7 +5955,7 @@ class AccountMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -6253,7 +6254,7 @@ class AsyncAccountMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
@@ -6307,7 +6308,7 @@ class AsyncAccountMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -6867,7 +6868,7 @@ class TokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6933,7 +6934,7 @@ class TokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6991,7 +6992,7 @@ class TokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7055,7 +7056,7 @@ class TokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7119,7 +7120,7 @@ class TokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7190,7 +7191,7 @@ class AsyncTokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7256,7 +7257,7 @@ class AsyncTokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7314,7 +7315,7 @@ class AsyncTokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7378,7 +7379,7 @@ class AsyncTokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7442,7 +7443,7 @@ class AsyncTokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7507,7 +7508,7 @@ class IdentityMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7570,7 +7571,7 @@ class AsyncIdentityMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7639,7 +7640,7 @@ class CredentialMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7711,7 +7712,7 @@ class AsyncCredentialMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7896,7 +7897,7 @@ class RequestMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -8029,7 +8030,7 @@ class RequestMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -8140,7 +8141,7 @@ class AsyncRequestMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -8273,7 +8274,7 @@ class AsyncRequestMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -8552,7 +8553,7 @@ class SnapshotMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -8639,7 +8640,7 @@ class AsyncSnapshotMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,

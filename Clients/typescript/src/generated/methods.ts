@@ -320,7 +320,8 @@ export class ProviderMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -379,7 +380,8 @@ export class ProviderMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -445,7 +447,8 @@ export class ProviderMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -485,7 +488,8 @@ export class SignInMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -518,7 +522,8 @@ export class SignInMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -554,7 +559,8 @@ export class SignInMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -600,7 +606,8 @@ export class SignInMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -642,7 +649,8 @@ export class AccountMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
@@ -673,7 +681,8 @@ export class AccountMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -911,7 +920,8 @@ export class TokenMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -943,7 +953,8 @@ export class TokenMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -978,7 +989,8 @@ export class TokenMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1011,7 +1023,8 @@ export class TokenMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1046,7 +1059,8 @@ export class TokenMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1087,7 +1101,8 @@ export class IdentityMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1129,7 +1144,8 @@ export class CredentialMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1206,7 +1222,8 @@ export class RequestMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1264,7 +1281,8 @@ export class RequestMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1376,7 +1394,8 @@ export class SnapshotMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,

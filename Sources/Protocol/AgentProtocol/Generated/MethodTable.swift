@@ -105,5 +105,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "9ec825099a0a8a930ac5765e61e8c2f8ee9f4d9d00bcf1b7346e68223ea21590"
+  public static let schemaDigest = "51b6f2ceac2dc9bd8994a96e89943cfbf573c867cdace12aa617f1910d5dd695"
 }
