@@ -82,13 +82,19 @@ public enum MendedText {
 private struct Mending {
   private enum Place {
     case outside, inside, escape
-    /// `digits` of a `\u` were read, which make `unit` so far.
-    case unit(UInt32, digits: Int)
+    /// Some digits of a `\u` were read.
+    case unit(Unit, digits: Int)
+  }
+
+  /// A unit of UTF-16 with its digits as they stood, four ASCII characters.
+  private struct Unit {
+    var value: UInt32 = 0
+    var digits: UInt32 = 0
   }
 
   private var place = Place.outside
   /// The first half of a surrogate pair, which waits for the second.
-  private var half: UInt32?
+  private var half: Unit?
 
   mutating func read(_ scalar: Unicode.Scalar, _ emit: (UInt8) -> Void) {
     switch place {
@@ -99,7 +105,7 @@ private struct Mending {
     case .inside: readInside(scalar, emit)
     case .escape: readEscape(scalar, emit)
     case .unit(let unit, let digits):
-      guard let digit = UInt8(exactly: scalar.value).flatMap(JSONText.hexadecimalDigit) else {
+      guard let text = UInt8(exactly: scalar.value), let digit = JSONText.hexadecimalDigit(text) else {
         // No escape at all: the text stays malformed.
         dropHalf(emit)
         write("\\", emit)
@@ -107,12 +113,13 @@ private struct Mending {
         place = .inside
         return readInside(scalar, emit)
       }
+      let longer = Unit(value: unit.value << 4 | digit, digits: unit.digits << 8 | UInt32(text))
       guard digits == 3 else {
-        place = .unit(unit << 4 | digit, digits: digits + 1)
+        place = .unit(longer, digits: digits + 1)
         return
       }
       place = .inside
-      readUnit(unit << 4 | digit, emit)
+      readUnit(longer, emit)
     }
   }
 
@@ -129,7 +136,7 @@ private struct Mending {
 
   private mutating func readEscape(_ scalar: Unicode.Scalar, _ emit: (UInt8) -> Void) {
     if scalar == "u" {
-      place = .unit(0, digits: 0)
+      place = .unit(Unit(), digits: 0)
       return
     }
     place = .inside
@@ -139,18 +146,22 @@ private struct Mending {
     write(scalar, emit)
   }
 
-  private mutating func readUnit(_ unit: UInt32, _ emit: (UInt8) -> Void) {
-    switch unit {
+  private mutating func readUnit(_ unit: Unit, _ emit: (UInt8) -> Void) {
+    switch unit.value {
     case 0xD800..<0xDC00:
       dropHalf(emit)
       half = unit
     case 0xDC00..<0xE000:
-      if let half { writeUnit(half, emit) }
-      writeUnit(half == nil ? MendedText.replacement.value : unit, emit)
+      if let half {
+        write(half, emit)
+        write(unit, emit)
+      } else {
+        writeUnit(MendedText.replacement.value, emit)
+      }
       half = nil
     default:
       dropHalf(emit)
-      writeUnit(unit, emit)
+      write(unit, emit)
     }
   }
 
@@ -164,6 +175,12 @@ private struct Mending {
   }
 
   private func write(_ scalar: Unicode.Scalar, _ emit: (UInt8) -> Void) { UTF8.encode(scalar)?.forEach(emit) }
+
+  private func write(_ unit: Unit, _ emit: (UInt8) -> Void) {
+    emit(UInt8(ascii: "\\"))
+    emit(UInt8(ascii: "u"))
+    for shift in [24, 16, 8, 0] as [UInt32] { emit(UInt8(unit.digits >> shift & 0xFF)) }
+  }
 
   private func writeUnit(_ unit: UInt32, _ emit: (UInt8) -> Void) {
     emit(UInt8(ascii: "\\"))

@@ -17,7 +17,7 @@ import Testing
 
   @Test(arguments: [
     "", "{}", #"{"a":"b","c":[1,null]}"#, #"{"name":"José \ud83d\ude00 \" \\ \/ \u00e9"}"#, " \n{\"a\":\t1}\r\n",
-    #"{"a":"#,
+    #"{"a":"#, #"{"a":"\uFd3c \uD83D\uDe00"}"#,
   ])
   func json_isPassedOnUnchanged(text: String) { #expect(mended(text) == text) }
 
