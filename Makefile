@@ -13,6 +13,8 @@ BENCH_FLAGS ?=
 FLEET_FLAGS ?=
 # How long the fuzzers run in `make test`.
 FUZZ_SECONDS ?= 30
+# How many inputs each fuzzer gets in `make nightly`.
+FUZZ_INPUTS ?= 10000000
 # How many seeds a simulated scenario runs: in `make test`, in `make test-quick`, in `make nightly`.
 SEEDS ?= 10
 QUICK_SEEDS ?= 10
@@ -49,7 +51,7 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
+  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
   format map schemas install uninstall clean
 
 help: ## List the targets.
@@ -79,20 +81,22 @@ build: packages ## Build all programs for a debugger and for the next try, into 
 
 ##@ Tests
 
-test: packages-tests packages-clients packages-desktop packages-fleet ## Run every test: all that CI runs, in under half an hour.
+test: packages-tests packages-clients packages-desktop packages-fleet packages-wheel ## Run every test: all that CI runs, in under half an hour.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
 
 test-quick: packages-tests ## Run what takes under five minutes once it is built: few seeds, each transcript once, no walk of all states.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(QUICK_SEEDS))} $(PYTHON) .ci/test quick
 
 # Before a release, or over a night: `make nightly NIGHTLY_SEEDS=100000`.
-nightly: build-tests real-provider ## Run thousands of seeds, every transcript in all ways, every kill point, every suite whole, planted faults, the Debian packages, and a bare machine.
+nightly: build-tests real-provider ## Run thousands of seeds, every transcript in all ways, every kill point, every suite whole, planted faults, the Debian packages, the wheel, ten million inputs of each fuzzer, and a bare machine.
 	LANYARD_KILLS=all LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(NIGHTLY_SEEDS))} $(SWIFT_TEST) --filter SimulationTests
 	$(SWIFT_TEST) --filter TranscriptTests
 	LANYARD_NAME_CASES=10000000 $(SWIFT_TEST) --filter RequestNamesTests
 	LANYARD_TIER=whole LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration test-desktop test-fleet test-mcp test-proxy test-clients
 	$(MAKE) --no-print-directory test-client-faults
 	$(MAKE) --no-print-directory test-deb
+	$(MAKE) --no-print-directory test-wheel
+	LANYARD_FUZZ_ARGS=-runs=$(FUZZ_INPUTS) Tests/Fuzz/run 0
 	.ci/bare-machine
 
 bare-machine: ## A part of nightly: `make demo` and `make test` on a bare Debian (root, debootstrap).
@@ -178,14 +182,22 @@ test-fleet: build-tests packages-fleet ## What joins agents to an organisation: 
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
 
-test-demo: release packages-tests ## The demo with the installed programs, how these are linked, and what a request costs.
+test-demo: release packages-tests packages-wheel ## The demo with the installed programs, how these are linked, what a request costs, and the wheel.
 	rm -rf .build/installed
 	$(MAKE) --no-print-directory install PREFIX=$(abspath .build/installed) DESTDIR=
 	.build/installed/bin/lanyard demo < /dev/null
-	LANYARD_INSTALLED=$(abspath .build/installed) $(UNITTEST) discover -s Tests/Programs/Installed
+	rm -rf .build/wheel && WHEEL_LEVEL=1 .packaging/wheel/build .build/wheel
+	WHEEL_LEVEL=1 LANYARD_WHEEL="$$(echo .build/wheel/*.whl)" LANYARD_INSTALLED=$(abspath .build/installed) \
+	  $(UNITTEST) discover -s Tests/Programs/Installed
 
 test-deb: deb ## The Debian packages: lintian, two builds, and machines where they come and go (root, debootstrap).
 	LANYARD_DEBS=$(abspath .build/deb) $(UNITTEST) -v Tests/Programs/Installed/test_packages.py
+
+# In a machine for each of Debian 12 and 13; those of `make test-deb` are Debian 12.
+test-wheel: wheel packages-deb ## The wheel: two builds, its tag, and machines where pip, uv and pipx install it (root, debootstrap).
+	LANYARD_WHEEL="$$(ls -t dist/*.whl | head -1)" LANYARD_WHEEL_MACHINES=1 \
+	  $(UNITTEST) -v Tests/Programs/Installed/test_wheel.py
+	LANYARD_DIST=1 $(UNITTEST) -v Tests/Programs/Installed/test_dist.py
 
 bench: release packages-tests ## Not a test: measure the agent beside a C echo server and ssh-agent.
 	$(PYTHON) Tests/Bench/bench.py --agent $(RELEASE)/lanyard-agent --demo $(RELEASE)/lanyard-demo \
@@ -202,7 +214,7 @@ bench-mcp: release packages-tests ## Not a test: `lanyard mcp` beside other brid
 
 # `.ci/test` has built everything before, and sets BUILT.
 ifdef BUILT
-packages packages-tests packages-clients packages-desktop packages-fleet packages-deb:
+packages packages-tests packages-clients packages-desktop packages-fleet packages-deb packages-wheel:
 build-tests release:
 else
 packages: ## Install the Debian packages that a build needs and that are missing (apt; sudo when not root).
@@ -216,6 +228,9 @@ packages-clients: packages-tests ## Install the toolchains of the clients' langu
 
 packages-deb: packages ## Install what makes Debian packages.
 	@.ci/packages build deb
+
+packages-wheel: packages ## Install what makes wheels.
+	@.ci/packages build wheel
 
 packages-desktop: packages-tests ## Install the tools of the desktop that the tests use and that are missing.
 	@.ci/packages desktop
@@ -280,6 +295,12 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 
 deb: release packages-deb ## Build the Debian packages, into .build/deb: docs/packages.md.
 	.packaging/debian/build
+
+wheel: release packages-wheel ## Build the wheel, into dist: docs/packages.md.
+	.packaging/wheel/build
+
+dist: release packages-wheel ## Make the files of a release, into dist: sources, wheel, SHA256SUMS.
+	.packaging/dist
 
 is-built:
 	@for program in $(PROGRAMS); do \

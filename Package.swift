@@ -203,10 +203,7 @@ let foreign: [Target] = [
   shim("CHeap"),  // the agent's heap wipes what it frees
   shim("CLibraries"),  // opens libraries of the system by absolute path
   shim("CPlatform"),  // what `import Glibc` does not reach
-  .target(
-    name: "CTLSServer", path: "Sources/Foreign/CTLSServer",
-    linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]
-  ),  // certificates and TLS of a server, by the system's OpenSSL, linked
+  shim("CTLSServer", ["CLibraries"]),  // certificates and TLS of a server, by libssl, opened when a proxy needs it
   shim("CQRCode", ["CLibraries"]),  // libqrencode, opened when a code is drawn (Sources/Foreign/CQRCode/README.md)
   shim("CQuickToken", ["CPlatform"]),  // the first instructions of `lanyard`: `lanyard token NAME`
   // the first instructions of programs that send secrets: a clean environment, open standard descriptors
@@ -262,8 +259,8 @@ let programs: [Target] = [
   program(
     "lanyard-cli",
     [
-      "AgentCore", "AgentModel", "CConfinement", "CPlatform", "CQRCode", "CommandSupport", "DBus", "DirectoryFiles",
-      "FileRules", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads",
+      "AgentCore", "AgentModel", "CConfinement", "CLibraries", "CPlatform", "CQRCode", "CommandSupport", "DBus",
+      "DirectoryFiles", "FileRules", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
     linker: staticRuntime + [

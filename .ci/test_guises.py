@@ -13,7 +13,7 @@ LOADER = importlib.machinery.SourceFileLoader("guises", os.path.join(os.path.dir
 guises = importlib.util.module_from_spec(importlib.util.spec_from_loader(LOADER.name, LOADER))
 LOADER.exec_module(guises)
 
-KNOWN = guises.Names(["keycloak"], ["authorization", "token", "userinfo"], ["deadToken", "rateLimit"], ["sub", "scope"])
+KNOWN = guises.Names(["keycloak"], ["authorization", "token", "userinfo"], ["deadToken", "rateLimit", "disabledPerson"], ["sub", "scope"])
 GOOD = {
     "title": "Acme", "issuer": "/acme", "scopes": ["openid"], "endpoints": {"authorization": "/auth", "token": "/token"},
     "token": {"scope": "{scope:commas}"}, "errors": {"deadToken": {"status": 400, "body": {}}}, "expected": {},
@@ -43,11 +43,22 @@ class Form(unittest.TestCase):
         self.assertEqual(self.problems(scopes="openid"), ["`scopes` is of another kind"])
 
     def test_what_a_file_names_has_to_be_there(self):
-        self.assertEqual(self.problems(preset="acme"), ["there is no preset acme"])
+        self.assertIn("there is no preset acme", self.problems(preset="acme"))
         self.assertIn("{subject} is no value", self.problems(token={"a": ["{subject}"]}))
         self.assertIn("{sub:upper} has no such shape", self.problems(token={"a": "{sub:upper}"}))
         self.assertEqual(self.problems(configured=["userinfo"]), ["`configured` has userinfo, which is no endpoint of it"])
         self.assertIn("`errors` lacks deadToken", self.problems(errors={"rateLimit": {"status": 429, "body": {}}}))
+
+    def test_a_provider_with_a_preset_has_each_refusal_or_says_that_nothing_is_known(self):
+        self.assertEqual(self.problems(preset="keycloak"), [
+            "rateLimit is neither in `errors` nor in `undocumented`", "disabledPerson is neither in `errors` nor in `undocumented`"])
+        untold = ["rateLimit", "disabledPerson"]
+        self.assertEqual(self.problems(preset="keycloak", undocumented=untold), ["`undocumented` has no source"])
+        sources = copy.deepcopy(GOOD["sources"])
+        sources[0]["members"].append("undocumented")
+        self.assertEqual(self.problems(preset="keycloak", undocumented=untold, sources=sources), [])
+        self.assertEqual(self.problems(undocumented=["deadToken"], sources=sources), ["deadToken is in `errors` and in `undocumented`"])
+        self.assertEqual(self.problems(undocumented=["colour"], sources=sources), ["`undocumented` has colour, which is no refusal"])
 
     def test_braces_around_no_word_are_the_servers_own(self):
         self.assertEqual(self.problems(token={"uuid": "{5B1A-{sub}}"}), [])

@@ -52,7 +52,8 @@ const (
 	ErrDataLocked ErrorName = "dataLocked"
 	// ErrOffline is the error 3001: The provider is unreachable and there is no valid access token, or the server of
 	// a request can't be reached: then `Outcome` is `notSent`. With the `Reason` `proxyAuthenticationRequired`,
-	// `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+	// `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+	// `noLibrary` this machine lacks the library that makes connections, and the message says which.
 	ErrOffline ErrorName = "offline"
 	// ErrProviderUnavailable is the error 3002: The provider is temporarily unavailable.
 	ErrProviderUnavailable ErrorName = "providerUnavailable"
@@ -312,7 +313,8 @@ func (e *DataLockedError) Unwrap() error { return e.base }
 
 // OfflineError is the error offline (3001): The provider is unreachable and there is no valid access token, or the
 // server of a request can't be reached: then `Outcome` is `notSent`. With the `Reason` `proxyAuthenticationRequired`,
-// `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+// `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+// `noLibrary` this machine lacks the library that makes connections, and the message says which.
 //
 // The same call may succeed later.
 //

@@ -393,6 +393,8 @@ type ProviderAddParams struct {
 	Whoami *Whoami `json:"whoami,omitempty"`
 	// Of `Kind` `secret`. Absent: a sign-out can't end the secret.
 	Revoke *SecretRevocation `json:"revoke,omitempty"`
+	// Of `Kind` `client`: how its account gets tokens.
+	Machine *MachineGrant `json:"machine,omitempty"`
 	// Of `Kind` `secret`: the variables from which programs read it.
 	Environment []string `json:"environment,omitempty"`
 	// A URL.
@@ -415,9 +417,9 @@ type ProviderAddParams struct {
 	Scopes []string `json:"scopes,omitempty"`
 	// Resource indicators (RFC 8707) of the authorization request.
 	Resources []string `json:"resources,omitempty"`
-	// Further parameters of the authorization request and of the device authorization request, such as `Audience`.
-	// Names of the protocol (`client_id`, `redirect_uri`, `scope`, `Prompt`, …) and control characters in a value are
-	// refused. No secrets: `Provider.Get` shows them.
+	// Further parameters of the authorization request and of the device authorization request, such as `Audience`; of
+	// `Kind` `client` those of the token request. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
+	// `Prompt`, …) and control characters in a value are refused. No secrets: `Provider.Get` shows them.
 	AuthorizationParameters map[string]string `json:"authorizationParameters,omitempty"`
 	// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override discovered
 	// endpoints.
@@ -482,7 +484,11 @@ type ProviderAddParams struct {
 // the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `ErrNotFound` otherwise. Of
 // the `Kind` `secret` only these members count, and any other is `ErrInvalidParams`: `Name`, `AllowedOrigins` (one at
 // least, unless the preset names them), `Placement`, `Whoami`, `Revoke`, `Environment`, `policy`, `Pins`,
-// `PinsExpireAt`, `CAFile`, `Proxy`, `preset`, and `Tenant` with a `Value`.
+// `PinsExpireAt`, `CAFile`, `Proxy`, `preset`, and `Tenant` with a `Value`. Of the `Kind` `client` `Machine` is
+// required; `issuer` may be absent where `endpoints.token` is given, and these members are `ErrInvalidParams`:
+// `Placement`, `Whoami`, `Revoke`, `Environment`, `Redirect`, `refresh`, `Narrowing`, `RequirePKCE`, `Identity`,
+// `RevocationScope`, `PostLogoutRedirectURI`, `preset`, `Tenant` with a `Claim`, and `Authorization` with an
+// `EntitlementsURL`.
 //
 // Besides what every call may fail with: ErrProviderUnavailable, ErrProviderMisconfigured, ErrUntrustedServer,
 // ErrOffline, ErrNotFound, ErrStoreUnavailable, ErrIntegrity.
@@ -824,8 +830,9 @@ type AccountMethods struct{ caller Caller }
 type AccountAddParams struct {
 	// A provider's name.
 	Provider string `json:"provider"`
-	// 64 KiB at most, without control characters. One line end at its end is taken off.
-	Secret Secret `json:"secret"`
+	// For `Kind` `secret`, and required there. 64 KiB at most, without control characters. One line end at its end is
+	// taken off.
+	Secret Secret `json:"secret,omitempty"`
 	// What goes with the secret, such as the name of a login. It comes before the placement's.
 	Username *string `json:"username,omitempty"`
 	// An account's alias. A name that the person chose. It does not start like an id.
@@ -836,14 +843,16 @@ type AccountAddParams struct {
 	Extra Extra `json:"-"`
 }
 
-// Add adds a secret that a person was given as an account.
+// Add adds a secret that a person was given, or a machine identity, as an account.
 //
 // The provider is asked first where it has `Whoami`: a secret that it refuses is `ErrSignInFailed` with the reason
 // `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret is
-// replaced.
+// replaced. At a provider of the `Kind` `client` it performs the first exchange: a client that the provider refuses
+// is `ErrProviderMisconfigured`. Twice is the same account. At any other provider it is `ErrInvalidParams`.
 //
-// Besides what every call may fail with: ErrSignInFailed, ErrAccountAmbiguous, ErrProviderUnavailable,
-// ErrProviderMisconfigured, ErrUntrustedServer, ErrOffline, ErrStoreUnavailable, ErrIntegrity, ErrProviderNotFound.
+// Besides what every call may fail with: ErrSignInFailed, ErrReauthenticationRequired, ErrAccountAmbiguous,
+// ErrProviderUnavailable, ErrProviderMisconfigured, ErrUntrustedServer, ErrOffline, ErrStoreUnavailable,
+// ErrIntegrity, ErrProviderNotFound.
 func (m *AccountMethods) Add(ctx context.Context, params *AccountAddParams) (*AccountAddResult, error) {
 	return invoke[AccountAddResult](ctx, m.caller, "account.add", params)
 }
@@ -1305,7 +1314,7 @@ type RequestMethods struct{ caller Caller }
 type RequestAuthorizeParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An HTTP method.
+	// `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no read.
 	Method string `json:"method"`
 	// The URL of the request. Its query decides nothing: a person who is asked sees it.
 	URL string `json:"url"`
@@ -1347,8 +1356,9 @@ type RequestAuthorizeParams struct {
 // The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's `requests`
 // name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only if all of
 // them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no capability
-// names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A refusal has an entry in the
-// audit log, too. Each answer is one use of a budget.
+// names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A WebSocket is no read: an AI
+// agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in the audit log, too. Each
+// answer is one use of a budget.
 //
 // Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrSignedOut, ErrDataLocked,
 // ErrReauthenticationRequired, ErrInteractionRequired, ErrAccountLocked, ErrOffline, ErrProviderUnavailable,

@@ -247,6 +247,20 @@ const (
 	IdentitySourceResource IdentitySource = "resource"
 )
 
+// MachineGrantType: How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC
+// 6749 section 4.4). `jwtBearer`: an assertion that `ClientKey` signs (RFC 7523). `githubApp`: an installation of a
+// GitHub App, whose tokens are asked for with `ClientKey`. `tokenFile`: the token in a file, exchanged for another
+// (RFC 8693). A newer agent may send other words.
+type MachineGrantType string
+
+// The words of MachineGrantType that this version knows.
+const (
+	MachineGrantTypeClientCredentials MachineGrantType = "clientCredentials"
+	MachineGrantTypeJWTBearer         MachineGrantType = "jwtBearer"
+	MachineGrantTypeGithubApp         MachineGrantType = "githubApp"
+	MachineGrantTypeTokenFile         MachineGrantType = "tokenFile"
+)
+
 // Narrowing: What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6).
 // `sticks`: the new refresh token has the fewer scopes, and the others are lost. `unknown` is treated as `sticks`. A
 // newer agent may send other words.
@@ -1485,6 +1499,31 @@ type LastFailure struct {
 	Extra Extra `json:"-"`
 }
 
+// MachineGrant: The grant of a machine identity. Each exchange is this grant: there is no refresh token.
+type MachineGrant struct {
+	// How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749 section
+	// 4.4). `jwtBearer`: an assertion that `ClientKey` signs (RFC 7523). `githubApp`: an installation of a GitHub
+	// App, whose tokens are asked for with `ClientKey`. `tokenFile`: the token in a file, exchanged for another (RFC
+	// 8693). One of `clientCredentials`, `jwtBearer`, `githubApp`, `tokenFile`.
+	Grant MachineGrantType `json:"grant"`
+	// For `jwtBearer`: `sub` of the assertion, such as the person for whom a service account acts. Absent:
+	// `ClientID`.
+	Subject *string `json:"subject,omitempty"`
+	// For `jwtBearer`: `aud` of the assertion. Absent: the token endpoint.
+	Audience *string `json:"audience,omitempty"`
+	// For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300.
+	LifetimeSeconds *int64 `json:"lifetimeSeconds,omitempty"`
+	// For `githubApp`: the app's id or client id.
+	AppID *string `json:"appId,omitempty"`
+	// For `githubApp`: the number of the installation.
+	Installation *string `json:"installation,omitempty"`
+	// For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another user than
+	// the agent's and root, or that others can write, is refused.
+	Path *string `json:"path,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // MetricsReadResult: The result of `Metrics.Read`.
 type MetricsReadResult struct {
 	// When the figures were read.
@@ -1751,7 +1790,7 @@ type Provider struct {
 	Name string `json:"name"`
 	// Of `Kind` `secret`: the first of its origins when it was added.
 	Issuer string `json:"issuer"`
-	// Empty for a provider of another `Kind` than `openid`.
+	// Empty for `Kind` `secret`.
 	ClientID string `json:"clientId"`
 	// True if the provider has a client secret, which no method returns.
 	ClientSecretSet bool `json:"clientSecretSet"`
@@ -1765,6 +1804,8 @@ type Provider struct {
 	// The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and 403
 	// refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
 	Whoami *Whoami `json:"whoami,omitempty"`
+	// Of `Kind` `client`.
+	Machine *MachineGrant `json:"machine,omitempty"`
 	// The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
 	Revoke      *SecretRevocation `json:"revoke,omitempty"`
 	Environment []string          `json:"environment,omitempty"`

@@ -17,10 +17,51 @@ struct Secret {
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = UnsafeRawBufferPointer(start: start, count: count)
+  let text = mended(bytes)
   token(in: bytes)
-  owner(in: bytes)
+  owner(in: bytes, mended: text)
   keys(in: bytes)
   return 0
+}
+
+// MARK: encodings
+
+/// The text with its encoding mended. It is UTF-8; JSON stays as it is; and each token and each person that it names stands
+/// in the text as it came, decoded by another decoder.
+private func mended(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+  var mended: [UInt8] = []
+  MendedText.mend(bytes) { mended.append($0) }
+  precondition(String(validating: mended, as: UTF8.self) != nil, "no UTF-8")
+  if strict(bytes, { _ in true }) != nil { precondition(bytes.elementsEqual(mended), "JSON is changed") }
+  precondition(MendedText.prefaceLength(of: bytes) <= bytes.count)
+  let texts = mended.withUnsafeBytes { text in
+    strict(text) { root in ["refresh_token", "sub"].flatMap { values(of: $0, in: root) ?? [] }.compactMap(\.text) }
+  }
+  let whole = decoded(bytes)
+  for text in texts ?? [] where text.allSatisfy({ (0x20...0x7E).contains($0) && $0 != 0x5C && $0 != 0x22 }) {
+    let plain = Array(String(decoding: text, as: UTF8.self).unicodeScalars)
+    // An escape stands for a character that the text does not have.
+    let isThere = whole.contains("\\") || whole.contains("\0") || whole.contains("\u{FEFF}") || contains(whole, plain)
+    precondition(isThere, "a text that the document does not have")
+  }
+  return mended
+}
+
+/// The characters of a text, as UTF-16 if it says so and as UTF-8 otherwise.
+private func decoded(_ bytes: UnsafeRawBufferPointer) -> [Unicode.Scalar] {
+  let isPair = bytes.count >= 2 && (bytes[0] == 0) != (bytes[1] == 0)
+  guard isPair || bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) else {
+    return Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
+  }
+  let isBig = bytes[0] == 0 || bytes[0] == 0xFE
+  let units = stride(from: 0, to: bytes.count - 1, by: 2).map { place in
+    UInt16(bytes[place + (isBig ? 0 : 1)]) << 8 | UInt16(bytes[place + (isBig ? 1 : 0)])
+  }
+  return Array(String(decoding: units, as: UTF16.self).unicodeScalars)
+}
+
+private func contains(_ whole: [Unicode.Scalar], _ part: [Unicode.Scalar]) -> Bool {
+  part.count <= whole.count && (0...whole.count - part.count).contains { whole[$0...].starts(with: part) }
 }
 
 // MARK: tokens
@@ -60,14 +101,17 @@ private func names(in bytes: UnsafeRawBufferPointer) -> [UInt8] {
 // MARK: persons
 
 /// Whose a token is: all that it names at its top, and nobody else.
-private func owner(in bytes: UnsafeRawBufferPointer) {
+private func owner(in bytes: UnsafeRawBufferPointer, mended: [UInt8]) {
   _ = try? CompactJWT(parsing: bytes)
   let told = Base64URL.encode(bytes)
   var token = "e30." + told + ".c2ln"
   let owner = token.withUTF8 { IDTokenOwner(of: UnsafeRawBufferPointer($0)) }
-  guard let subjects = strict(bytes, { values(of: "sub", in: $0) }),
-    let issuers = strict(bytes, { values(of: "iss", in: $0) })
-  else {
+  let named = mended.withUnsafeBytes { text in
+    strict(text) { root in
+      values(of: "sub", in: root).flatMap { subjects in values(of: "iss", in: root).map { (subjects, $0) } }
+    }
+  }
+  guard let (subjects, issuers) = named else {
     // Each person of a broken token stands in it.
     let places = Outermost.texts(named: "sub", in: bytes).map { Array(bytes[$0]) }
     for subject in owner.subjects where !isNumber(subject) && !bytes.contains(0x5C) {
@@ -76,9 +120,11 @@ private func owner(in bytes: UnsafeRawBufferPointer) {
     }
     return
   }
-  let expected = subjects.compactMap(\.identity)
+  let expected = subjects.compactMap(\.identity).filter { !$0.isEmpty }
   precondition(owner.subjects.map { Array($0.utf8) } == expected, "other persons than the token names")
-  precondition(owner.issuers.map { Array($0.utf8) } == issuers.compactMap(\.text), "other issuers than the token names")
+  precondition(
+    owner.issuers.map { Array($0.utf8) } == issuers.compactMap(\.text).filter { !$0.isEmpty },
+    "other issuers than the token names")
   if let first = owner.subjects.first {
     let change = owner.change(fromIssuer: { _ in true }, subject: first)
     precondition((change == nil) == expected.allSatisfy { $0 == Array(first.utf8) }, "a change of person is missed")
@@ -129,7 +175,7 @@ private func describes(_ node: [String: Any], _ key: JWKSet.Key) -> Bool {
   let (type, curve) = (node["kty"] as? String, node["crv"] as? String)
   switch key.publicKey {
   case .rsa(let modulus, let exponent):
-    return type == "RSA" && bytes("n") == modulus && bytes("e") == exponent
+    return type == "RSA" && isSame("n", modulus) && isSame("e", exponent)
   case .ellipticCurve(let named, let x, let y):
     return type == "EC" && curve == named.rawValue && isSame("x", x) && isSame("y", y)
   case .ed25519(let x): return type == "OKP" && curve == "Ed25519" && bytes("x") == x
@@ -161,9 +207,9 @@ private func strict<Result>(_ bytes: UnsafeRawBufferPointer, _ body: (JSONNode) 
 private func first(_ list: JSONNode) -> JSONNode? { list.elements.first { _ in true } }
 
 /// Nil if it is no object.
-private func values(of name: StaticString, in node: JSONNode?) -> [Value]? {
+private func values(of name: String, in node: JSONNode?) -> [Value]? {
   guard let node, node.kind == .object else { return nil }
-  return node.members.filter { $0.key.isText(name) }.map { _, value in
+  return node.members.filter { $0.key.utf8?.elementsEqual(name.utf8) == true }.map { _, value in
     switch value.kind {
     case .string: .text(value.utf8!)
     case .number: .number(Array(value.raw))

@@ -17,7 +17,7 @@ from typing import Any, Dict, List
 from unittest import mock
 
 from lanyard import AgentNotRunning, AgentStartFailed, AsyncClient, CallTimeout, Client
-from lanyard._starting import _KEPT_VARIABLES
+from lanyard._starting import _KEPT_VARIABLES, _directories_of_programs
 
 from .fake_agent import HELLO, PATIENCE_SECONDS
 
@@ -235,6 +235,23 @@ class Starting(unittest.TestCase):
         self.assertEqual([str(warning.message) for warning in caught], [])
         connect()
         self.assertEqual(len(self.started()), 1)
+
+
+class WhereProgramsAre(unittest.TestCase):
+    """The agent that was installed with the client comes before those in PATH."""
+
+    def test_each_way_to_install_has_its_directory(self) -> None:
+        for package, programs in (
+            ("/usr/local/share/lanyard/python/lanyard", "/usr/local/bin"),
+            ("/home/alice/venv/lib/python3.12/site-packages/lanyard", "/home/alice/venv/bin"),
+            ("/home/alice/.local/lib/python3.12/site-packages/lanyard", "/home/alice/.local/bin"),
+            ("/usr/lib/python3/dist-packages/lanyard", "/usr/bin"),
+        ):
+            self.assertEqual(_directories_of_programs(package), [programs], package)
+
+    def test_a_source_tree_and_a_copy_have_none(self) -> None:
+        for package in ("/home/alice/lanyard/Clients/python/src/lanyard", "/srv/app/vendor/lanyard", "/lanyard"):
+            self.assertEqual(_directories_of_programs(package), [], package)
 
 
 if __name__ == "__main__":

@@ -70,20 +70,21 @@ final class CurlLoop: Sendable {
   }
 
   /// Fails every waiting transfer as not connected: without a thread or libcurl, nothing was sent.
-  private func failAll() {
+  private func failAll(_ failure: ConnectFailure = .other) {
     let waiting = state.withLock { state in
       state.isRunning = false
       defer { state.waiting = [] }
       return state.waiting
     }
-    for transfer in waiting { transfer.finish(.notConnected(.other)) }
+    for transfer in waiting { transfer.finish(.notConnected(failure)) }
   }
 
   // MARK: on the thread
 
   private func run() {
     let wakeUp = WakeUp()
-    guard wakeUp.descriptor >= 0, ccurl_open(), let multi = ccurl_multi_init() else { return failAll() }
+    guard ccurl_open() else { return failAll(.noLibrary(.curl)) }
+    guard wakeUp.descriptor >= 0, let multi = ccurl_multi_init() else { return failAll() }
     Self.running.add(1, ordering: .relaxed)
     state.withLock { $0.wakeUp = wakeUp }
     if keepsConnections { _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumIdleConnections) }

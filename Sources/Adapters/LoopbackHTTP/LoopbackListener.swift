@@ -17,6 +17,10 @@ public final class LoopbackListener: Sendable {
   /// Connections served at once; a connection beyond it is answered 503. A browser opens six to a host.
   public static let maximumConnections = 64
 
+  /// Of a request's head. A head takes 1 to 8 KiB, and a browser's more: it sends its cookies for a host to each of its ports,
+  /// so that those of all programs that ever listened on this machine come along.
+  public static let usualHeadBytes = 64 * 1024
+
   /// The port it listens on, also if port 0 was asked for.
   public let port: UInt16
   /// Empty once the listener was stopped.
@@ -39,7 +43,7 @@ public final class LoopbackListener: Sendable {
     port: UInt16,
     admitted: AdmittedPeers = .everyUser,
     maximumBodyBytes: Int,
-    maximumHeadBytes: Int = 16 * 1024,
+    maximumHeadBytes: Int = LoopbackListener.usualHeadBytes,
     keepsQueryApart: Bool = false,
     onUnreadable: @escaping @Sendable (Int) -> Void = { _ in },
     handler: @escaping Handler
@@ -56,7 +60,7 @@ public final class LoopbackListener: Sendable {
     port: UInt16,
     admitted: AdmittedPeers = .everyUser,
     maximumBodyBytes: Int,
-    maximumHeadBytes: Int = 16 * 1024,
+    maximumHeadBytes: Int = LoopbackListener.usualHeadBytes,
     keepsQueryApart: Bool = false,
     onUnreadable: @escaping @Sendable (Int) -> Void = { _ in },
     handlerForPort: (UInt16) -> Handler

@@ -13,8 +13,6 @@ package struct RequestReader {
     case refused(Int)
   }
 
-  /// A client's head takes 1 to 4 KiB; a request with a JWT stays below 8.
-  package static let usualHeadBytes = 16 * 1024
   static let maximumHeaders = 100
 
   let maximumBodyBytes: Int
@@ -26,7 +24,9 @@ package struct RequestReader {
   private let keepsQueryApart: Bool
 
   /// - Parameter keepsQueryApart: the query becomes `secretQuery` of the request.
-  package init(maximumBodyBytes: Int, maximumHeadBytes: Int = usualHeadBytes, keepsQueryApart: Bool = false) {
+  package init(
+    maximumBodyBytes: Int, maximumHeadBytes: Int = LoopbackListener.usualHeadBytes, keepsQueryApart: Bool = false
+  ) {
     self.maximumBodyBytes = maximumBodyBytes
     self.maximumHeadBytes = maximumHeadBytes
     self.keepsQueryApart = keepsQueryApart

@@ -8,9 +8,6 @@ package final class Connection {
   /// What commits survive now; nil after a failed change of it.
   private var durability: StoreDurability?
 
-  /// `LNYD`: a database of another program has another application id and is not opened.
-  package static let applicationID: Int64 = 0x4c4e_5944
-
   /// Pages of 4 KiB after which a commit checkpoints the WAL: at 1 MiB the log stays small, and its checkpoint (two
   /// more syncs) rare.
   private static let checkpointPages = 256
@@ -138,7 +135,7 @@ package final class Connection {
   private func identify() throws(StoreFailure) -> Bool {
     let id = try integer("PRAGMA application_id")
     let version = try integer("PRAGMA user_version")
-    if id == Self.applicationID {
+    if id == StoreHeader.applicationID {
       if version > Int64(Migration.all.count) { throw .newerSchema(found: Int(version), known: Migration.all.count) }
       if version < 0 { throw .corrupt }
       return false
@@ -175,7 +172,7 @@ package final class Connection {
     try execute("BEGIN IMMEDIATE")
     do throws(StoreFailure) {
       for migration in Migration.all[version...] { try execute(migration.sql) }
-      try execute("PRAGMA application_id = \(Self.applicationID); PRAGMA user_version = \(Migration.all.count);")
+      try execute("PRAGMA application_id = \(StoreHeader.applicationID); PRAGMA user_version = \(Migration.all.count);")
       try execute("COMMIT")
     } catch {
       if isInTransaction { try? execute("ROLLBACK") }

@@ -11,7 +11,8 @@ internal import Threads
 /// file is opened. It ends with the agent and is not started again: without it, what it does fails, and the agent goes on.
 public final class Broker: Sendable {
   public enum Kind: UInt32, Sendable, CaseIterable {
-    case prompt = 1, browser, directoryAccount, backupCheck, backupWrite, backupRead, authorities, commandLine
+    case prompt = 1, browser, directoryAccount, backupCheck, backupWrite, backupRead, authorities, commandLine,
+      subjectToken
 
     /// How long the agent waits for the answer; 0: as long as it takes. A file system that does not answer holds up no
     /// thread of the agent for longer. Prompts and browsers are answered when they have begun, a backup when it is

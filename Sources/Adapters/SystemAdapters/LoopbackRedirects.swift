@@ -10,10 +10,6 @@ public struct LoopbackRedirects: RedirectListenerFactory {
   private let executor: any TaskExecutor
   private let log: any AgentLog
 
-  /// A browser sends its cookies for a host to each of its ports, so those of all programs that ever listened on this
-  /// machine come along.
-  private static let mostHeadBytes = 64 * 1024
-
   /// Refused connections that one listener logs.
   private static let mostLogged = 10
 
@@ -38,8 +34,7 @@ public struct LoopbackRedirects: RedirectListenerFactory {
     }
     do throws(LoopbackError) {
       let listener = try LoopbackListener(
-        host: host, port: port ?? 0, admitted: admitted, maximumBodyBytes: 0, maximumHeadBytes: Self.mostHeadBytes,
-        keepsQueryApart: true,
+        host: host, port: port ?? 0, admitted: admitted, maximumBodyBytes: 0, keepsQueryApart: true,
         onUnreadable: { status in
           // A browser that opens a connection ahead of time sends nothing on it.
           if status != 408 { onRefusal(status == 431 ? .tooLarge : .malformed) }

@@ -16,6 +16,9 @@ public final class RunAuthority: Sendable {
   /// The certificate in PEM.
   public let certificate: String
 
+  /// Whether the library of the system that this needs, OpenSSL 3, is there.
+  public static var isPossible: Bool { ctls_open() }
+
   /// Nil if there is no host, one is neither a name nor an address, or OpenSSL fails.
   public init?(hosts: [String]) {
     guard let authority = Handle(hosts: hosts) else { return nil }

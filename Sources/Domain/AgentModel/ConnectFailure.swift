@@ -5,6 +5,8 @@ public enum ConnectFailure: Hashable, Sendable {
   case proxy(ProxyFailure)
   /// The connection stood, and the request was withdrawn.
   case withheld
+  /// This machine lacks the library that makes connections, so none was attempted.
+  case noLibrary(SystemLibrary)
 
   /// For programs: `data.reason` of an error.
   public var word: String {
@@ -17,6 +19,15 @@ public enum ConnectFailure: Hashable, Sendable {
     case .other: "other"
     case .proxy(let failure): failure.word
     case .withheld: "withheld"
+    case .noLibrary: "noLibrary"
+    }
+  }
+
+  /// The cause is known to be neither the server nor the way to it, so a person looks elsewhere.
+  public var isOfThisSide: Bool {
+    switch self {
+    case .proxy, .noLibrary: true
+    case .nameNotFound, .refused, .unreachable, .timedOut, .invalidURL, .other, .withheld: false
     }
   }
 
@@ -25,7 +36,7 @@ public enum ConnectFailure: Hashable, Sendable {
     switch self {
     case .nameNotFound, .unreachable: true
     case .proxy(let failure): failure.cause == .nameNotFound || failure.cause == .unreachable
-    case .refused, .timedOut, .invalidURL, .other, .withheld: false
+    case .refused, .timedOut, .invalidURL, .other, .withheld, .noLibrary: false
     }
   }
 }

@@ -6,7 +6,8 @@ public struct AccountID: Hashable, Comparable, Sendable {
   /// Number of random bytes in a new id.
   public static let byteCount = 16
   static let prefix = "acc_"
-  private static let textBytes = 30
+  /// Number of bytes of the text.
+  public static let textByteCount = 30
 
   /// The 26 Base32 digits, five bits each: twelve digits, twelve digits and two digits.
   private let first, second: UInt64
@@ -28,7 +29,7 @@ public struct AccountID: Hashable, Comparable, Sendable {
 
   /// Parses the UTF-8 text of the wire without copying it; nil if it is no account id.
   public init?(utf8 text: UnsafeRawBufferPointer) {
-    guard text.count == Self.textBytes, text[0] == UInt8(ascii: "a"), text[1] == UInt8(ascii: "c"),
+    guard text.count == Self.textByteCount, text[0] == UInt8(ascii: "a"), text[1] == UInt8(ascii: "c"),
       text[2] == UInt8(ascii: "c"), text[3] == UInt8(ascii: "_"), let first = Self.number(text[4..<16]),
       let second = Self.number(text[16..<28]), let last = Self.number(text[28..<30])
     else { return nil }
@@ -39,12 +40,12 @@ public struct AccountID: Hashable, Comparable, Sendable {
 
   /// The id as written on the wire.
   public var text: String {
-    String(unsafeUninitializedCapacity: Self.textBytes) { buffer in
+    String(unsafeUninitializedCapacity: Self.textByteCount) { buffer in
       for (index, byte) in Self.prefix.utf8.enumerated() { buffer[index] = byte }
       Self.write(first, count: 12, to: buffer, at: 4)
       Self.write(second, count: 12, to: buffer, at: 16)
       Self.write(UInt64(last), count: 2, to: buffer, at: 28)
-      return Self.textBytes
+      return Self.textByteCount
     }
   }
 

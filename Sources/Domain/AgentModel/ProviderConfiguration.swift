@@ -35,6 +35,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var identity = IdentitySource.person
   /// Of a provider of the kind `secret`; nil for every other.
   @Rare public var secret: SecretSettings? = nil
+  /// Of a provider of the kind `client`; nil for every other.
+  @Rare public var machine: MachineGrant? = nil
   /// The meaning of this provider's error codes, which overrides the built-in tables.
   public var errorCodes: [String: FailureClass]
   /// The rule that determines the tenant of an account; nil: accounts have no tenant.

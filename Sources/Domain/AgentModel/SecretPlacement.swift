@@ -89,7 +89,8 @@ extension SecretPlacement {
 
   /// Hop-by-hop (RFC 9110 §7.6.1) and framing fields, and those that name the server or another credential.
   private static func isReserved(_ name: String) -> Bool {
-    let name = name.lowercased()
+    // Servers of CGI take an underscore for a hyphen.
+    let name = name.lowercased().replacing("_", with: "-")
     return name.hasPrefix("proxy-") || reserved.contains(name)
   }
 
@@ -98,10 +99,11 @@ extension SecretPlacement {
     "trailer", "transfer-encoding", "upgrade",
   ]
 
-  /// Nothing that ends the path or leaves it.
+  /// Nothing that ends the path or leaves it, nor what a server may read as a host.
   private static func isPath(_ text: String) -> Bool {
     let segments = text.split(separator: "/", omittingEmptySubsequences: false)
-    return HTTPURL("https://path.example" + text)?.path == text && !segments.contains("..") && !segments.contains(".")
+    return HTTPURL("https://path.example" + text)?.path == text && !text.hasPrefix("//") && !segments.contains("..")
+      && !segments.contains(".")
   }
 }
 

@@ -22,6 +22,8 @@ public struct ForwardedFields: Sendable {
     for field in head.fields {
       let name = field.name.lowercased()
       guard !ofConnection.contains(name), !name.hasPrefix(WebSocketHandshake.prefix) else { continue }
+      // The program was given it; no person has to know.
+      guard !Placeholder.stands(in: field.value) else { continue }
       switch names.field(field.name) {
       case .plain: all.append(field)
       case .reserved, .hiding: break

@@ -9,11 +9,17 @@ public struct ForwardedRequest: Sendable {
   public let isWebSocket: Bool
   private let head: RequestHead
 
+  /// What the agent is asked about: a WebSocket is no read, though its handshake is a GET.
+  public var judgedMethod: String { isWebSocket ? WebSocketMethod.name : method }
+
   /// - Parameters:
   ///   - tunnel: the origin of the CONNECT that this request came through; nil for one that named its URL to the proxy.
   ///   - serverName: the host that the client named in its TLS handshake.
-  public init(_ head: RequestHead, tunnel: HTTPURL?, serverName: String?) throws(Refusal) {
-    url = try Self.url(of: head, tunnel: tunnel)
+  ///   - secretPaths: how accounts of the proxy have a secret before the path.
+  public init(
+    _ head: RequestHead, tunnel: HTTPURL?, serverName: String?, secretPaths: [SecretTemplate] = []
+  ) throws(Refusal) {
+    url = Placeholder.removed(from: try Self.url(of: head, tunnel: tunnel), paths: secretPaths)
     // RFC 9112 section 3.2.2: beside an absolute URL `Host` does not count, and is replaced.
     if case .path = head.target { try Self.check(host: head.host, against: url) }
     if let serverName, serverName.lowercased() != url.host {

@@ -26,7 +26,8 @@ enum WebSocketHandshake {
 
   /// False for `access_token.…`, and for a credential that stands alone.
   private static func isPlain(_ name: String, under names: RequestNames) -> Bool {
-    guard (1...mostNameBytes).contains(name.utf8.count), !name.hasPrefix(beginningOfJWT) else { return false }
+    guard (1...mostNameBytes).contains(name.utf8.count), !name.hasPrefix(beginningOfJWT), !Placeholder.stands(in: name)
+    else { return false }
     return switch names.field(name) {
     case .telling, .reserved: false
     case .plain, .hiding, .unknown: true

@@ -30,7 +30,7 @@ static typeof(&inflateInit2_) inflate_init;
 static typeof(&inflate) inflate_more;
 static typeof(&inflateReset) inflate_reset;
 static typeof(&inflateEnd) inflate_end;
-static bool is_open;
+static _Atomic bool is_open;
 
 // libcurl copies headers, bodies and responses, and frees every copy through these functions, which wipe it.
 
@@ -50,14 +50,21 @@ static void *wiping_realloc(void *memory, size_t size) {
   return larger;
 }
 
-static void open_once(void) {
+static bool resolve(void *library) {
+#define RESOLVE(name) if (!(name = (typeof(name))dlsym(library, "curl_" #name))) return false;
+  FUNCTIONS(RESOLVE)
+  return version_info(CURLVERSION_NOW)->version_num >= 0x075000;
+}
+
+static void open_now(void) {
   void *library = lanyard_open_library("libcurl.so.4");
   if (!library) return;
-#define RESOLVE(name) if (!(name = (typeof(name))dlsym(library, "curl_" #name))) return;
-  FUNCTIONS(RESOLVE)
+  if (!resolve(library)) {
+    dlclose(library);
+    return;
+  }
   if (global_init_mem(CURL_GLOBAL_ALL, malloc, wiping_free, wiping_realloc, strdup, calloc) != CURLE_OK) return;
   curl_version_info_data *version = version_info(CURLVERSION_NOW);
-  if (version->version_num < 0x075000) return;
   // The zlib that libcurl itself uses, found through its dependencies.
   inflate_init = (typeof(inflate_init))dlsym(library, "inflateInit2_");
   inflate_more = (typeof(inflate_more))dlsym(library, "inflate");
@@ -72,8 +79,11 @@ static void open_once(void) {
 }
 
 bool ccurl_open(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, open_once);
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  if (is_open) return true;
+  pthread_mutex_lock(&lock);
+  if (!is_open) open_now();
+  pthread_mutex_unlock(&lock);
   return is_open;
 }
 

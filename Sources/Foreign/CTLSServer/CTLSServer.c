@@ -14,10 +14,26 @@
 #include <string.h>
 #include <time.h>
 
+// Macros and inline functions of the headers would call what is not linked: what they call is called here.
+#define FUNCTIONS(X) X(ASN1_STRING_set) X(BIO_ctrl) X(BIO_free) X(BIO_new) X(BIO_s_mem) X(BN_bin2bn) \
+  X(BN_free) X(BN_to_ASN1_INTEGER) X(ERR_clear_error) X(EVP_PKEY_Q_keygen) X(EVP_PKEY_free) X(EVP_sha256) \
+  X(NAME_CONSTRAINTS_free) X(OPENSSL_sk_num) X(OPENSSL_sk_value) X(PEM_write_bio_X509) X(RAND_bytes) \
+  X(SSL_CTX_ctrl) X(SSL_CTX_free) X(SSL_CTX_get0_certificate) X(SSL_CTX_new) X(SSL_CTX_set_alpn_select_cb) \
+  X(SSL_CTX_set_num_tickets) X(SSL_CTX_set_options) X(SSL_CTX_use_PrivateKey) X(SSL_CTX_use_certificate) \
+  X(SSL_do_handshake) X(SSL_free) X(SSL_get_error) X(SSL_get_servername) X(SSL_new) X(SSL_pending) \
+  X(SSL_read_ex) X(SSL_select_next_proto) X(SSL_set_accept_state) X(SSL_set_fd) X(SSL_shutdown) \
+  X(SSL_write_ex) X(TLS_server_method) X(X509V3_EXT_conf_nid) X(X509V3_EXT_d2i) X(X509V3_set_ctx) \
+  X(X509_EXTENSION_free) X(X509_NAME_add_entry_by_txt) X(X509_add1_ext_i2d) X(X509_add_ext) X(X509_free) \
+  X(X509_get_serialNumber) X(X509_get_subject_name) X(X509_getm_notAfter) X(X509_getm_notBefore) \
+  X(X509_gmtime_adj) X(X509_new) X(X509_set_issuer_name) X(X509_set_pubkey) X(X509_set_version) X(X509_sign)
+#include "TLSLibrary.h"
+
 struct ctls_authority {
   EVP_PKEY *key;
   X509 *certificate;
 };
+
+bool ctls_open(void) { return open_tls(); }
 
 // ---- Certificates ----------------------------------------------------------------------------------------------
 
@@ -41,38 +57,39 @@ static int family_of(const char *host) {
 
 static bool extend(X509 *certificate, X509 *issuer, int kind, const char *value) {
   X509V3_CTX context;
-  X509V3_set_ctx(&context, issuer, certificate, NULL, NULL, 0);
+  tls.X509V3_set_ctx(&context, issuer, certificate, NULL, NULL, 0);
   X509V3_set_ctx_nodb(&context);
-  X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &context, kind, value);
-  bool extended = extension && X509_add_ext(certificate, extension, -1) == 1;
-  X509_EXTENSION_free(extension);
+  X509_EXTENSION *extension = tls.X509V3_EXT_conf_nid(NULL, &context, kind, value);
+  bool extended = extension && tls.X509_add_ext(certificate, extension, -1) == 1;
+  tls.X509_EXTENSION_free(extension);
   return extended;
 }
 
 /// A certificate with everything but its issuer and its extensions. The subject differs in each run.
 static X509 *draft(EVP_PKEY *key, const char *role, long valid_seconds) {
-  X509 *certificate = X509_new();
+  X509 *certificate = tls.X509_new();
   unsigned char random[16];
   char name[64];
-  if (!certificate || RAND_bytes(random, sizeof random) != 1) goto failed;
+  if (!certificate || tls.RAND_bytes(random, sizeof random) != 1) goto failed;
   // RFC 5280 section 4.1.2.2: positive, 20 octets at most.
   random[0] = (random[0] & 0x7F) | 0x40;
-  BIGNUM *number = BN_bin2bn(random, sizeof random, NULL);
-  bool numbered = number && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate));
-  BN_free(number);
+  BIGNUM *number = tls.BN_bin2bn(random, sizeof random, NULL);
+  bool numbered = number && tls.BN_to_ASN1_INTEGER(number, tls.X509_get_serialNumber(certificate));
+  tls.BN_free(number);
   // With blanks: no client takes it for the name of a host.
   int length = snprintf(
     name, sizeof name, "Lanyard proxy, %s %02x%02x%02x%02x", role, random[1], random[2], random[3], random[4]);
-  if (!numbered || length < 0 || X509_set_version(certificate, X509_VERSION_3) != 1
-      || !X509_gmtime_adj(X509_getm_notBefore(certificate), -backdated_seconds)
-      || !X509_gmtime_adj(X509_getm_notAfter(certificate), valid_seconds) || X509_set_pubkey(certificate, key) != 1
-      || X509_NAME_add_entry_by_txt(
-           X509_get_subject_name(certificate), "CN", MBSTRING_UTF8, (const unsigned char *)name, -1, -1, 0) != 1) {
+  if (!numbered || length < 0 || tls.X509_set_version(certificate, X509_VERSION_3) != 1
+      || !tls.X509_gmtime_adj(tls.X509_getm_notBefore(certificate), -backdated_seconds)
+      || !tls.X509_gmtime_adj(tls.X509_getm_notAfter(certificate), valid_seconds)
+      || tls.X509_set_pubkey(certificate, key) != 1
+      || tls.X509_NAME_add_entry_by_txt(
+           tls.X509_get_subject_name(certificate), "CN", MBSTRING_UTF8, (const unsigned char *)name, -1, -1, 0) != 1) {
     goto failed;
   }
   return certificate;
 failed:
-  X509_free(certificate);
+  tls.X509_free(certificate);
   return NULL;
 }
 
@@ -113,40 +130,41 @@ static char *constraints(const char *const *hosts, size_t count) {
 /// `DNS:.` in a text stands for all names, which are an empty name in the certificate; no text can say that.
 static bool constrain(X509 *certificate, const char *text) {
   X509V3_CTX context;
-  X509V3_set_ctx(&context, certificate, certificate, NULL, NULL, 0);
+  tls.X509V3_set_ctx(&context, certificate, certificate, NULL, NULL, 0);
   X509V3_set_ctx_nodb(&context);
-  X509_EXTENSION *parsed = X509V3_EXT_conf_nid(NULL, &context, NID_name_constraints, text);
-  NAME_CONSTRAINTS *names = parsed ? X509V3_EXT_d2i(parsed) : NULL;
+  X509_EXTENSION *parsed = tls.X509V3_EXT_conf_nid(NULL, &context, NID_name_constraints, text);
+  NAME_CONSTRAINTS *names = parsed ? tls.X509V3_EXT_d2i(parsed) : NULL;
   bool done = names != NULL;
-  for (int index = 0; done && index < sk_GENERAL_SUBTREE_num(names->excludedSubtrees); index++) {
-    GENERAL_NAME *base = sk_GENERAL_SUBTREE_value(names->excludedSubtrees, index)->base;
-    if (base->type == GEN_DNS) done = ASN1_STRING_set(base->d.dNSName, "", 0) == 1;
+  const OPENSSL_STACK *excluded = done ? (const OPENSSL_STACK *)names->excludedSubtrees : NULL;
+  for (int index = 0; done && index < tls.OPENSSL_sk_num(excluded); index++) {
+    GENERAL_NAME *base = ((GENERAL_SUBTREE *)tls.OPENSSL_sk_value(excluded, index))->base;
+    if (base->type == GEN_DNS) done = tls.ASN1_STRING_set(base->d.dNSName, "", 0) == 1;
   }
-  done = done && X509_add1_ext_i2d(certificate, NID_name_constraints, names, 1, X509V3_ADD_APPEND) == 1;
-  NAME_CONSTRAINTS_free(names);
-  X509_EXTENSION_free(parsed);
+  done = done && tls.X509_add1_ext_i2d(certificate, NID_name_constraints, names, 1, X509V3_ADD_APPEND) == 1;
+  tls.NAME_CONSTRAINTS_free(names);
+  tls.X509_EXTENSION_free(parsed);
   return done;
 }
 
 ctls_authority *ctls_authority_make(const char *const *hosts, size_t count, long valid_seconds) {
-  if (count == 0) return NULL;
+  if (count == 0 || !open_tls()) return NULL;
   char *names = constraints(hosts, count);
   ctls_authority *authority = calloc(1, sizeof *authority);
   if (!names || !authority) goto failed;
-  authority->key = EVP_EC_gen("P-256");
+  authority->key = tls.EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
   X509 *certificate = authority->certificate = authority->key ? draft(authority->key, "run", valid_seconds) : NULL;
-  if (!certificate || X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) != 1
+  if (!certificate || tls.X509_set_issuer_name(certificate, tls.X509_get_subject_name(certificate)) != 1
       || !extend(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0")
       || !extend(certificate, certificate, NID_key_usage, "critical,keyCertSign")
       || !extend(certificate, certificate, NID_subject_key_identifier, "hash")
       || !extend(certificate, certificate, NID_authority_key_identifier, "keyid:always")
-      || !constrain(certificate, names) || X509_sign(certificate, authority->key, EVP_sha256()) == 0) {
+      || !constrain(certificate, names) || tls.X509_sign(certificate, authority->key, tls.EVP_sha256()) == 0) {
     goto failed;
   }
   free(names);
   return authority;
 failed:
-  ERR_clear_error();
+  tls.ERR_clear_error();
   free(names);
   ctls_authority_free(authority);
   return NULL;
@@ -154,22 +172,22 @@ failed:
 
 void ctls_authority_free(ctls_authority *authority) {
   if (!authority) return;
-  X509_free(authority->certificate);
-  EVP_PKEY_free(authority->key);
+  tls.X509_free(authority->certificate);
+  tls.EVP_PKEY_free(authority->key);
   free(authority);
 }
 
 static size_t copy_pem(X509 *certificate, char *pem, size_t capacity) {
-  BIO *memory = BIO_new(BIO_s_mem());
+  BIO *memory = tls.BIO_new(tls.BIO_s_mem());
   char *bytes = NULL;
   size_t count = 0;
-  if (memory && PEM_write_bio_X509(memory, certificate) == 1) {
-    long length = BIO_get_mem_data(memory, &bytes);
+  if (memory && tls.PEM_write_bio_X509(memory, certificate) == 1) {
+    long length = tls.BIO_ctrl(memory, BIO_CTRL_INFO, 0, &bytes);
     if (length > 0) count = (size_t)length;
     if (count <= capacity) memcpy(pem, bytes, count);
   }
-  BIO_free(memory);
-  ERR_clear_error();
+  tls.BIO_free(memory);
+  tls.ERR_clear_error();
   return count;
 }
 
@@ -187,7 +205,7 @@ static int choose_protocol(
   (void)context;
   static const unsigned char served[] = "\x08http/1.1";
   unsigned char *found;
-  if (SSL_select_next_proto(&found, length, served, sizeof served - 1, offered, count) != OPENSSL_NPN_NEGOTIATED)
+  if (tls.SSL_select_next_proto(&found, length, served, sizeof served - 1, offered, count) != OPENSSL_NPN_NEGOTIATED)
     return SSL_TLSEXT_ERR_ALERT_FATAL;
   *chosen = found;
   return SSL_TLSEXT_ERR_OK;
@@ -200,70 +218,71 @@ static X509 *certificate_for(const ctls_authority *authority, EVP_PKEY *key, con
   if (family < 0 || length < 0 || (size_t)length >= sizeof name) return NULL;
   X509 *issuer = authority->certificate;
   X509 *certificate = draft(key, "host", valid_seconds);
-  if (certificate && X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) == 1
+  if (certificate && tls.X509_set_issuer_name(certificate, tls.X509_get_subject_name(issuer)) == 1
       && extend(certificate, issuer, NID_basic_constraints, "critical,CA:FALSE")
       && extend(certificate, issuer, NID_key_usage, "critical,digitalSignature")
       && extend(certificate, issuer, NID_ext_key_usage, "serverAuth")
       && extend(certificate, issuer, NID_subject_key_identifier, "hash")
       && extend(certificate, issuer, NID_authority_key_identifier, "keyid:always")
       && extend(certificate, issuer, NID_subject_alt_name, name)
-      && X509_sign(certificate, authority->key, EVP_sha256()) != 0) {
+      && tls.X509_sign(certificate, authority->key, tls.EVP_sha256()) != 0) {
     return certificate;
   }
-  X509_free(certificate);
+  tls.X509_free(certificate);
   return NULL;
 }
 
 // A leaf is an SSL_CTX, which counts its references.
 ctls_leaf *ctls_leaf_make(const ctls_authority *authority, const char *host, long valid_seconds) {
-  EVP_PKEY *key = EVP_EC_gen("P-256");
+  EVP_PKEY *key = tls.EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
   X509 *certificate = key ? certificate_for(authority, key, host, valid_seconds) : NULL;
-  SSL_CTX *context = certificate ? SSL_CTX_new(TLS_server_method()) : NULL;
-  bool made = context && SSL_CTX_use_certificate(context, certificate) == 1
-              && SSL_CTX_use_PrivateKey(context, key) == 1
-              && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1
-              && SSL_CTX_set_num_tickets(context, 0) == 1;
-  X509_free(certificate);
-  EVP_PKEY_free(key);
+  SSL_CTX *context = certificate ? tls.SSL_CTX_new(tls.TLS_server_method()) : NULL;
+  bool made = context && tls.SSL_CTX_use_certificate(context, certificate) == 1
+              && tls.SSL_CTX_use_PrivateKey(context, key) == 1
+              && tls.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL) == 1
+              && tls.SSL_CTX_set_num_tickets(context, 0) == 1;
+  tls.X509_free(certificate);
+  tls.EVP_PKEY_free(key);
   if (!made) {
-    ERR_clear_error();
-    SSL_CTX_free(context);
+    tls.ERR_clear_error();
+    tls.SSL_CTX_free(context);
     return NULL;
   }
-  SSL_CTX_set_options(
+  tls.SSL_CTX_set_options(
     context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CLEANSE_PLAINTEXT);
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_mode(
-    context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
+  tls.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
+  tls.SSL_CTX_ctrl(
+    context, SSL_CTRL_MODE,
+    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS, NULL);
+  tls.SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
   return (ctls_leaf *)context;
 }
 
-void ctls_leaf_free(ctls_leaf *leaf) { SSL_CTX_free((SSL_CTX *)leaf); }
+void ctls_leaf_free(ctls_leaf *leaf) { tls.SSL_CTX_free((SSL_CTX *)leaf); }
 
 size_t ctls_leaf_certificate(const ctls_leaf *leaf, char *pem, size_t capacity) {
-  return copy_pem(SSL_CTX_get0_certificate((const SSL_CTX *)leaf), pem, capacity);
+  return copy_pem(tls.SSL_CTX_get0_certificate((const SSL_CTX *)leaf), pem, capacity);
 }
 
 // ---- Sessions --------------------------------------------------------------------------------------------------
 
 // A session is an SSL.
 ctls_session *ctls_session_make(const ctls_leaf *leaf, int socket) {
-  SSL *ssl = SSL_new((SSL_CTX *)leaf);
-  if (ssl && SSL_set_fd(ssl, socket) == 1) {
-    SSL_set_accept_state(ssl);
+  SSL *ssl = tls.SSL_new((SSL_CTX *)leaf);
+  if (ssl && tls.SSL_set_fd(ssl, socket) == 1) {
+    tls.SSL_set_accept_state(ssl);
     return (ctls_session *)ssl;
   }
-  SSL_free(ssl);
-  ERR_clear_error();
+  tls.SSL_free(ssl);
+  tls.ERR_clear_error();
   return NULL;
 }
 
-void ctls_session_free(ctls_session *session) { SSL_free((SSL *)session); }
+void ctls_session_free(ctls_session *session) { tls.SSL_free((SSL *)session); }
 
 static int failure(SSL *ssl, int result) {
-  int error = SSL_get_error(ssl, result);
-  ERR_clear_error();
+  int error = tls.SSL_get_error(ssl, result);
+  tls.ERR_clear_error();
   switch (error) {
   case SSL_ERROR_ZERO_RETURN: return CTLS_CLOSED;
   case SSL_ERROR_WANT_READ: return CTLS_WANTS_READ;
@@ -273,29 +292,29 @@ static int failure(SSL *ssl, int result) {
 }
 
 int ctls_session_accept(ctls_session *session) {
-  int result = SSL_do_handshake((SSL *)session);
+  int result = tls.SSL_do_handshake((SSL *)session);
   return result == 1 ? 1 : failure((SSL *)session, result);
 }
 
 const char *ctls_session_name(const ctls_session *session) {
-  return SSL_get_servername((const SSL *)session, TLSEXT_NAMETYPE_host_name);
+  return tls.SSL_get_servername((const SSL *)session, TLSEXT_NAMETYPE_host_name);
 }
 
 ssize_t ctls_session_read(ctls_session *session, void *bytes, size_t capacity) {
   size_t count = 0;
-  int result = SSL_read_ex((SSL *)session, bytes, capacity, &count);
+  int result = tls.SSL_read_ex((SSL *)session, bytes, capacity, &count);
   return result == 1 ? (ssize_t)count : failure((SSL *)session, result);
 }
 
 ssize_t ctls_session_write(ctls_session *session, const void *bytes, size_t count) {
   size_t written = 0;
-  int result = SSL_write_ex((SSL *)session, bytes, count, &written);
+  int result = tls.SSL_write_ex((SSL *)session, bytes, count, &written);
   return result == 1 ? (ssize_t)written : failure((SSL *)session, result);
 }
 
-bool ctls_session_has_pending(const ctls_session *session) { return SSL_pending((const SSL *)session) > 0; }
+bool ctls_session_has_pending(const ctls_session *session) { return tls.SSL_pending((const SSL *)session) > 0; }
 
 void ctls_session_close(ctls_session *session) {
-  SSL_shutdown((SSL *)session);
-  ERR_clear_error();
+  tls.SSL_shutdown((SSL *)session);
+  tls.ERR_clear_error();
 }

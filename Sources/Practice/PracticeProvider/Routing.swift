@@ -150,7 +150,3 @@ extension ProviderState {
     )
   }
 }
-
-extension HTTPResponse {
-  static var notFound: HTTPResponse { .oauthError("not_found", status: 404) }
-}

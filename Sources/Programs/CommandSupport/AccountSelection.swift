@@ -103,9 +103,7 @@ extension CommandFailure {
       told.message = "Several accounts match \(selection.selector). Nothing was changed."
     }
     guard let account, wire.contains(account) else { return told }
-    let name = ErrorMessages.shellWord(selection.selector)
-    told.hints = hints.map { $0.split(separator: account, omittingEmptySubsequences: false).joined(separator: name) }
-    return told
+    return told.replacingInHints(account, by: ErrorMessages.shellWord(selection.selector))
   }
 }
 

@@ -57,6 +57,7 @@ enum AgentExit {
     switch self {
     case .alreadyRunning: ["Set LANYARD_SOCKET to the socket of that agent, or end that agent first."]
     case .unsafeDirectory: ["Only you may have access to the agent's directories: `chmod 700` them, or choose others."]
+    case .storeFailure, .vaultNotOpened: ["`lanyard doctor` says what is wrong with the store."]
     default: []
     }
   }

@@ -15,7 +15,7 @@ extension CommandFailure {
 
   /// As a person is told it: with the names that were typed, and what was probably meant.
   public func inWords() -> CommandFailure {
-    namingAccount().leavingOutChanges().describingCandidates().suggestingNames()
+    namingAccount().namingByAlias().leavingOutChanges().describingCandidates().suggestingNames()
   }
 
   /// A message without the sentence or clause that nothing was changed.

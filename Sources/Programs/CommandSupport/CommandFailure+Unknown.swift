@@ -13,7 +13,7 @@ struct AskedNames: Sendable {
 
 extension CommandFailure {
   /// A person waits for it, so that a busy agent must not hold the failure up for long.
-  private static let patienceMilliseconds: Int32 = 500
+  static let patienceMilliseconds: Int32 = 500
 
   /// The failure is about a name that the agent does not know.
   var namesUnknown: Bool { name == "providerNotFound" || name == "notFound" }

@@ -43,7 +43,15 @@ public struct CommandFailure: Error, Sendable {
   /// The proxy, and not the server, is the cause: the agent's message names it.
   public var isOfProxy: Bool { Self.isOfProxy(reason) }
 
+  /// A page for people came where a document was asked for, as the sign-in page of a network sends it.
+  public var isOfPage: Bool { reason == "foreignPage" }
+
   static func isOfProxy(_ reason: String?) -> Bool { reason?.hasPrefix("proxy") == true }
+
+  /// The agent's message names a cause that is neither the server nor the network: a proxy, or a library that is missing.
+  public var isOfThisSide: Bool { isOfProxy || Self.isOfLibrary(reason) }
+
+  static func isOfLibrary(_ reason: String?) -> Bool { reason == "noLibrary" }
 
   /// From the `error` member of an answer.
   public init(error: JSONNode) {

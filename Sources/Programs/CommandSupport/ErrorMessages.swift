@@ -38,10 +38,13 @@ public enum ErrorMessages {
     let wish = data?["reason"]?.string == "invalid_scope" || data?["reason"]?.string == "invalid_target"
     // The message has the command that lists an origin.
     if wish || name == "originNotAllowed" { return hints }
+    // The message says how to get the library.
+    if name == "offline", CommandFailure.isOfLibrary(data?["reason"]?.string) { return [] }
     if name == "offline", CommandFailure.isOfProxy(data?["reason"]?.string) {
       return hints + ["Check the proxy's address and its credentials, or try again later."]
     }
-    let remedies = data?["remedies"]?.elements.compactMap(\.string) ?? []
+    // Whom to ask about a disabled account, the message says.
+    let remedies = name == "accountLocked" ? [] : data?["remedies"]?.elements.compactMap(\.string) ?? []
     let command = data.map { signInCommand(account, demanded: $0) }
     if name == "interactionRequired", let command, command != signInCommand(account) {
       hints.append("Sign in again, as the server demands it: `\(command)`.")
@@ -104,6 +107,8 @@ public enum ErrorMessages {
     case "providerNotFound": "`lanyard provider list` shows the providers, `lanyard provider add URL` adds one."
     case "providerMisconfigured", "untrustedServer": "`lanyard doctor --online` checks the providers."
     case "agentLocked": byRemedy("unlock", account: account)
+    case "accountLocked":
+      "Once it is enabled again: `\(signInCommand(account))`, or wait 15 minutes."
     case "offline": byRemedy("connect", account: account)
     case "notPermitted":
       "LANYARD_GRANT_FILE names the file of the grant that this program presents."

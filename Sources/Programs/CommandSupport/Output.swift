@@ -121,7 +121,7 @@ public enum Output {
     } else if failure.isRaw, let wire = failure.wire {
       note(json: wire)
     } else {
-      let failure = failure.describingCandidates().suggestingNames()
+      let failure = failure.namingByAlias().describingCandidates().suggestingNames()
       instruction("lanyard: \(Text.shown(failure.message))")
       for hint in failure.hints { instruction("  \(Text.shown(hint))") }
     }

@@ -13,6 +13,7 @@ extension Broker {
     let broker = start([
       .prompt: { pinentry.perform($0) }, .browser: { browser.perform($0) },
       .directoryAccount: { BrokeredDirectoryAccounts.perform($0) }, .authorities: { BrokeredAuthorities.perform($0) },
+      .subjectToken: { BrokeredSubjectTokens.perform($0) },
       .backupCheck: { BrokeredBackups.check($0) }, .backupWrite: { BrokeredBackups.write($0) },
       .backupRead: { BrokeredBackups.read($0) },
       .commandLine: { $0.answer(pid_t($0.text).map(ProcessNames.isOwnersCommandLine) == true ? "yes" : "no") },

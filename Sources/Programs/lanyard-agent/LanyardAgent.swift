@@ -223,6 +223,7 @@ struct LanyardAgent {
       signatures: OpenSSLSignatureVerifier(), keys: OpenSSLClientKeySigner(),
       redirects: LoopbackRedirects(executor: pool, log: log),
       directories: BrokeredDirectoryAccounts(broker: confined.broker),
+      subjectTokens: BrokeredSubjectTokens(broker: confined.broker),
       browser: DesktopBrowser(broker: confined.broker), prompter: Pinentry(broker: confined.broker),
       signals: machineSignals(options, log),
       backups: StoreBackups(

@@ -57,11 +57,17 @@ struct AccountInfo {
     }
   }
 
+  /// The provider gives it no token before the person signs in.
+  var needsSignIn: Bool { ["reauthenticationRequired", "interactionRequired"].contains(state) }
+
   /// A hard sign-out erased whose account it is.
   var isErased: Bool { state == "signedOut" && subject.hasPrefix("erased:") }
 
   /// It holds a secret, and its provider did not say whose.
   var isOfUnknownPerson: Bool { kind == "secret" && subject.hasPrefix("secret:") }
+
+  /// An installation of a GitHub App.
+  var isInstallation: Bool { kind == "client" && subject.hasPrefix("installation:") }
 
   /// Name and e-mail address, as far as they are known; else the subject.
   var person: String {

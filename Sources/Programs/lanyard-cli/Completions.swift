@@ -25,22 +25,8 @@ extension CompletionKind {
     }
   }
 
-  /// Capabilities of all policies.
-  static var capabilities: CompletionKind {
-    .custom { _, _, _ in
-      words { agent throws(CommandFailure) in
-        var found: [String] = []
-        for name in try PolicyName.all(via: &agent) {
-          found += try agent.call("policy.get", params: { $0.member("name", name) }) { result in
-            (result["policy"] ?? result)["capabilities"]?.members.compactMap { $0.key.string } ?? []
-          }
-        }
-        return found
-      }
-    }
-  }
-
-  private static func words(
+  /// What the running agent answers; nothing if none runs.
+  static func words(
     _ ask: (inout AgentConnection) throws(CommandFailure) -> [String]
   ) -> [String] {
     guard var agent = try? Agent.completing() else { return [] }
@@ -53,15 +39,4 @@ extension Agent {
   fileprivate static func completing() throws(CommandFailure) -> AgentConnection {
     try connect(mayStart: false, tellsWaiting: false)
   }
-}
-
-/// The types of events (docs/protocol.md, Events), for the completion of `--type`.
-enum EventTypes {
-  static let all = [
-    "account.added", "account.expiring", "account.switched", "account.renamed", "account.signedOut", "account.erased",
-    "session.stateChanged", "session.expired", "token.refreshed", "token.scopesNarrowed", "snapshot.changed",
-    "signIn.requested", "stepUp.granted", "stepUp.expired", "connectivity.changed", "revocation.confirmed",
-    "revocation.abandoned", "operation.statusChanged", "agent.locked", "agent.unlocked", "policy.changed",
-    "clock.suspect", "event.gap",
-  ]
 }

@@ -16,6 +16,10 @@ struct Announcement {
     return "http://\(ProxySecret.user):\(secret.text)@127.0.0.1:\(port)"
   }
 
+  private var placeholders: [(name: String, value: String)] {
+    scope.placeholders.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
   func printJSON() {
     var writer = JSONWriter()
     writer.beginObject()
@@ -30,6 +34,15 @@ struct Announcement {
     writer.member("accounts", scope.accounts.filter { !$0.origins.all.isEmpty }.map(\.id))
     writer.member("origins", scope.origins.all)
     if !scope.passes.isEmpty { writer.member("passOrigins", scope.passes.texts) }
+    if !placeholders.isEmpty {
+      writer.key("placeholders")
+      writer.beginObject()
+      for (name, value) in placeholders {
+        writer.key(name)
+        writer.string(value)
+      }
+      writer.endObject()
+    }
     writer.endObject()
     writer.withBytes { Output.answer(json: $0) }
   }
@@ -40,6 +53,7 @@ struct Announcement {
     case .socket(let path): Output.answer("socket=\(path)")
     }
     if let certificate { Output.answer("SSL_CERT_FILE=\(certificate)") }
+    for (name, value) in placeholders { Output.answer("\(name)=\(value)") }
     let names = scope.accounts.filter { !$0.origins.all.isEmpty }.map(\.label).joined(separator: ", ")
     let subject = scope.grant.map { "the grant \($0.client)" } ?? "no grant"
     if !scope.origins.all.isEmpty {

@@ -133,7 +133,7 @@ final class Authorizer: Sendable {
   func authorize(
     _ request: ForwardedRequest, for account: ProxyScope.Account, after refused: Refused? = nil
   ) throws(Refusal) -> Authorization {
-    try authorize(method: request.method, request.url, for: account, after: refused)
+    try authorize(method: request.judgedMethod, request.url, for: account, after: refused)
   }
 
   private func authorize(

@@ -78,7 +78,8 @@ struct ClientConnection {
         try proxy.transfer { () throws(Refusal) in try passing.forward(passed, head) }
         return false
       }
-      request = try ForwardedRequest(head, tunnel: tunnel, serverName: client.serverName)
+      request = try ForwardedRequest(
+        head, tunnel: tunnel, serverName: client.serverName, secretPaths: proxy.scope.secretPaths)
     } catch {
       refuse(error, head)
       return false

@@ -1,3 +1,4 @@
+import AgentModel
 import CPlatform
 import CommandSupport
 import Glibc
@@ -99,6 +100,9 @@ struct LanyardProxy {
 
   private static func authority(for hosts: [String]) throws(CommandFailure) -> RunAuthority? {
     guard !hosts.isEmpty else { return nil }
+    guard RunAuthority.isPossible else {
+      throw CommandFailure(.other, name: "noLibrary", "\(SystemLibrary.tls.missing) The proxy was not started.")
+    }
     guard let authority = RunAuthority(hosts: hosts) else {
       throw CommandFailure(
         .other, name: "system", "The authority of this run could not be made. The proxy was not started.")

@@ -16,6 +16,8 @@ struct Options {
   var pass: [String] = []
   var json = false
   var mayStartAgent = true
+  /// Names variables with placeholders for the program.
+  var givesPlaceholders = true
   /// A descriptor of `lanyard exec`: the proxy ends when its other end is closed.
   var parent: Int32?
   /// Origins of profiles of `lanyard sandbox`: those pass that no account serves and that the grant allows.
@@ -41,6 +43,7 @@ struct Options {
       case "--pass": pass.append(try Self.origin(rest.takeValue(of: word)))
       case "--may-pass": mayPass.append(try Self.origin(rest.takeValue(of: word)))
       case "--show": onlyShows = true
+      case "--no-placeholders": givesPlaceholders = false
       case "--port":
         let text = try rest.takeValue(of: word)
         guard let number = UInt16(text) else { throw .usage("\(text) is no port.") }

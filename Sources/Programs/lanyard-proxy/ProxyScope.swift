@@ -16,6 +16,10 @@ struct ProxyScope: Sendable {
     let allowance: ProviderAllowance
     /// Which names its requests may have.
     let names: RequestNames
+    /// Where its secret stands; nil for tokens.
+    let placement: SecretPlacement?
+    /// The variables in which programs look for its secret.
+    let environment: [String]
   }
 
   struct Grant: Sendable {
@@ -33,6 +37,10 @@ struct ProxyScope: Sendable {
   let passes: PassedOrigins
   /// What of that the person said at the start of this proxy; nil: what its grant says.
   let passOption: PassedOrigins?
+  /// How its accounts have a secret before the path.
+  let secretPaths: [SecretTemplate]
+  /// By variable: what its programs get in place of a secret.
+  let placeholders: [String: String]
   /// By account: no two accounts share a connection.
   let clients: [String: HTTPClient]
 
@@ -55,16 +63,16 @@ struct ProxyScope: Sendable {
     try agent.call("account.list") { (result) throws(CommandFailure) in
       for node in result["accounts"].map({ Array($0.elements) }) ?? [] {
         guard let id = (node["id"] ?? node["account"])?.string, let provider = node["provider"]?.string,
-          let (allowance, placement) = providers[provider], named == nil || named == id,
-          known?.accounts.contains(id) ?? true
+          let provider = providers[provider], named == nil || named == id, known?.accounts.contains(id) ?? true
         else { continue }
-        var origins = AllowedOrigins(allowance.origins)
+        var origins = AllowedOrigins(provider.allowance.origins)
         if let limited = known?.origins { origins = origins.narrowed(to: limited) }
         if !options.allow.isEmpty { origins = origins.narrowed(to: options.allow) }
         accounts.append(
           Account(
-            id: id, label: node["alias"]?.string ?? id, origins: origins, allowance: allowance,
-            names: RequestNames(allowed: allowance.fields, placing: placement)))
+            id: id, label: node["alias"]?.string ?? id, origins: origins, allowance: provider.allowance,
+            names: RequestNames(allowed: provider.allowance.fields, placing: provider.placement),
+            placement: provider.placement, environment: provider.environment))
         clients[id] = HTTPClient(client)
       }
     }
@@ -75,6 +83,8 @@ struct ProxyScope: Sendable {
     }
     self.accounts = accounts
     origins = AllowedOrigins(accounts.flatMap(\.origins.all))
+    secretPaths = accounts.compactMap { if case .path(let template)? = $0.placement { template } else { nil } }
+    placeholders = options.givesPlaceholders ? Self.placeholders(for: accounts) : [:]
     self.clients = clients
     passes = try Self.passes(options, known, origins)
     let isOfGrant = known != nil && options.pass.isEmpty
@@ -150,17 +160,31 @@ struct ProxyScope: Sendable {
     return chosen
   }
 
-  /// Beside each the place of its accounts' secrets; nil for tokens.
-  private static func providers(
-    via agent: inout AgentConnection
-  ) throws(CommandFailure) -> [String: (ProviderAllowance, placement: SecretPlacement?)] {
+  /// The first account in reach whose programs read a variable has it.
+  private static func placeholders(for accounts: [Account]) -> [String: String] {
+    let all = accounts.filter { !$0.origins.all.isEmpty }
+      .flatMap { account in account.environment.map { ($0, Placeholder.text(for: account.id)) } }
+    return Dictionary(all) { first, _ in first }
+  }
+
+  private struct Provider {
+    let allowance: ProviderAllowance
+    /// The place of its accounts' secrets; nil for tokens.
+    let placement: SecretPlacement?
+    let environment: [String]
+  }
+
+  private static func providers(via agent: inout AgentConnection) throws(CommandFailure) -> [String: Provider] {
     let names = try agent.call("provider.list") { result in
       (result["providers"].map { Array($0.elements) } ?? []).compactMap { $0["name"]?.string }
     }
-    var providers: [String: (ProviderAllowance, placement: SecretPlacement?)] = [:]
+    var providers: [String: Provider] = [:]
     for name in names {
-      providers[name] = try agent.call("provider.get", params: { $0.member("provider", name) }) {
-        (ProviderAllowance($0, of: name), ($0["provider"] ?? $0)["placement"].flatMap { SecretPlacement($0) })
+      providers[name] = try agent.call("provider.get", params: { $0.member("provider", name) }) { result in
+        let node = result["provider"] ?? result
+        return Provider(
+          allowance: ProviderAllowance(result, of: name), placement: node["placement"].flatMap { SecretPlacement($0) },
+          environment: node["environment"].map { $0.elements.compactMap(\.string) } ?? [])
       }
     }
     return providers

@@ -9,6 +9,8 @@ final class RequestBodyReader {
   private var decoder: BodyDecoder
   private var form: FormNames?
   private var owesContinue: Bool
+  /// The form is judged once all of it is there.
+  private var judgesWhole = false
   private var piece = [UInt8](repeating: 0, count: 16 << 10)
   let framing: RequestHead.Framing
   /// What the client did wrong.
@@ -38,8 +40,9 @@ final class RequestBodyReader {
     switch framing {
     case .none: return (.none, true)
     case .length(let length) where length <= Self.mostKept:
-      guard let bytes = whole(Int(length)) else { return nil }
-      return (.bytes(bytes), true)
+      judgesWhole = true
+      guard let bytes = whole(Int(length)), let judged = judged(bytes) else { return nil }
+      return (.bytes(judged), true)
     case .length(let length): return (.stream(stream(Int(length))), false)
     case .chunked: return (.stream(stream(nil)), false)
     }
@@ -83,7 +86,7 @@ final class RequestBodyReader {
       do throws(Refusal) {
         let (taken, copied) = try decoder.take(piece[..<count], into: memory)
         if taken < count { client.putBack(Array(piece[taken..<count])) }
-        try judge(UnsafeRawBufferPointer(start: memory.baseAddress, count: copied))
+        if !judgesWhole { try judge(UnsafeRawBufferPointer(start: memory.baseAddress, count: copied)) }
         if copied > 0 { return .bytes(copied) }
       } catch {
         refusal = error
@@ -91,6 +94,23 @@ final class RequestBodyReader {
       }
     }
     return .end
+  }
+
+  /// A whole body, without the placeholders of a form; nil if it is refused.
+  private func judged(_ bytes: WipedBytes) -> WipedBytes? {
+    guard var form else { return bytes }
+    var body = bytes
+    if form.isEncoded, let kept = bytes.withBytes({ Placeholder.removed(fromForm: $0) }) {
+      body = WipedBytes(capacity: kept.count)
+      kept.withUnsafeBytes { body.append($0) }
+    }
+    do throws(FormNames.Refusal) {
+      try body.withBytes { (bytes) throws(FormNames.Refusal) in try form.takeAll(bytes) }
+      return body
+    } catch {
+      refusal = Refusal(error)
+      return nil
+    }
   }
 
   /// A parameter that is refused does not go on, nor the end of the body: the server gets no whole request.

@@ -69,12 +69,6 @@ public protocol WireWritable: Sendable {
   func write(to writer: inout JSONWriter)
 }
 
-/// The `data` of an event.
-public protocol WireEvent: WireWritable, Sendable {
-  /// The event's type.
-  static var type: EventType { get }
-}
-
 /// The properties of a method.
 public struct MethodInfo: Sendable {
   /// When later requests on the same connection may start.

@@ -21,6 +21,9 @@ public struct JSONNode {
     (index..<Int(entry.next)).contains { entries[$0].duplicateKeys }
   }
 
+  /// True if this is an object that itself has duplicate keys, whatever is below it.
+  public var namesMemberTwice: Bool { entry.duplicateKeys }
+
   /// The text of a string; nil for another type.
   public var string: String? { kind == .string ? JSONText.string(entry, bytes) : nil }
 

@@ -29,7 +29,7 @@ import SQLiteStore
   @Test(arguments: 0..<Migration.all.count) func olderSchema_getsWhatIsMissing(version: Int) throws {
     try run(Migration.all[..<version].map(\.sql).joined())
     if version > 0 {
-      try run("PRAGMA application_id = \(Connection.applicationID); PRAGMA user_version = \(version)")
+      try run("PRAGMA application_id = \(StoreHeader.applicationID); PRAGMA user_version = \(version)")
     }
     var store = try open()
     try store.commit([.put(record(.alice, .grant, "token"))])

@@ -36,6 +36,30 @@ import AgentCore
       })
   }
 
+  @Test func assertionOfAMachine_namesItsSubjectAudienceAndScopes() throws {
+    let whole = MachineGrant.Assertion(subject: "pat", audience: "https://idp.test", lifetimeSeconds: 120)
+    #expect(
+      try claims(of: assertion(by: whole, scopes: ["write", "read"]))
+        == #"{"iss":"me","sub":"pat","aud":"https://idp.test","scope":"read write","jti":"once","iat":1900000000,"exp":1900000120}"#
+    )
+    #expect(
+      try claims(of: assertion(by: .init(), scopes: []))
+        == #"{"iss":"me","sub":"me","aud":"https://idp.test/token","jti":"once","iat":1900000000,"exp":1900000300}"#)
+  }
+
+  private func assertion(by grant: MachineGrant.Assertion, scopes: [String]) -> ClientAssertion {
+    ClientAssertion(
+      grant, ofClient: "me", at: "https://idp.test/token", scopes: ScopeSet(scopes), id: "once",
+      now: Timestamp(milliseconds: 1_900_000_000_999))
+  }
+
+  private func claims(of assertion: ClientAssertion) throws -> String {
+    let key = try #require(ClientKey(Secret(text: ClientKeyFixtures.ed25519)))
+    let token = try #require(assertion.signed(by: key, with: signer))
+    let parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
+    return String(decoding: parsed.payload, as: UTF8.self)
+  }
+
   /// Parsed by the agent's own key set reader, which ignores private members.
   private func publicHalf(_ text: String) -> [PublicKey]? {
     let bytes = Array(#"{"keys":[\#(text)]}"#.utf8)

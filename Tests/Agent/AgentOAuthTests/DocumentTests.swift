@@ -132,6 +132,28 @@ import AgentOAuth
     #expect(try await client.documents.readKeys(into: nil)?.set.keys.isEmpty == true)
   }
 
+  /// UTF-16, a name in Latin-1, half a surrogate pair, an end of a line in a text.
+  @Test func documentInAnotherEncoding_isRead() async throws {
+    let units = #"{"issuer":"https://idp.test"}"#.utf16
+    let little: [UInt8] = units.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    let big: [UInt8] = [0xFE, 0xFF] + units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+    let begin: [UInt8] = Array(#"{"service":"Zugang f"#.utf8)
+    let end: [UInt8] = Array(#"r alle","issuer":"https://idp.test"}"#.utf8)
+    let latin: [UInt8] = begin + [0xFC] + end
+    let half: [UInt8] = Array(#"{"service":"\ud83d","issuer":"https://idp.test"}"#.utf8)
+    let lines: [UInt8] = Array("{\"service\":\"two\nlines\",\"issuer\":\"https://idp.test\"}\0".utf8)
+    for bytes in [little, big, latin, half, lines] {
+      #expect(try await issuer([Self.document: .init(bytes: bytes)]).get() == "https://idp.test", "\(bytes)")
+    }
+  }
+
+  /// 203 is of a proxy that changed something on the way.
+  @Test(arguments: [(200, true), (201, true), (203, true), (202, false), (204, false), (206, false)])
+  func documentWithAnotherSuccess_isRead(status: Int, isRead: Bool) async {
+    let found = await issuer([Self.document: .init(status: status)])
+    #expect(((try? found.get()) == "https://idp.test") == isRead)
+  }
+
   /// The issuer in it still has to be the one that was asked for (RFC 8414 §3.3).
   @Test func documentBehindARedirect_mustNameTheIssuer() async {
     let server = Server([
@@ -161,6 +183,31 @@ import AgentOAuth
     let answer = try? await server.client().registrar.register(at: "https://idp.test/register")
     #expect(answer?.clientID == (isFollowed ? "c" : nil))
     #expect(server.requests.allSatisfy { $0.hasPrefix("POST ") })
+  }
+
+  @Test func listThatIsOneText_isRead() async throws {
+    let body =
+      #"{"issuer":"https://idp.test","code_challenge_methods_supported":"S256","scopes_supported":"openid email","#
+      + #""token_endpoint_auth_methods_supported":null,"id_token_signing_alg_values_supported":["RS256",7]}"#
+    let metadata = try await Server([Self.document: .init(body: body)]).client().documents.discover()
+    #expect(metadata.codeChallengeMethods == ["S256"] && metadata.scopesSupported == ["email", "openid"])
+    #expect(metadata.tokenEndpointAuthMethods.isEmpty && metadata.idTokenAlgorithms == ["RS256"])
+  }
+
+  /// A rate limit and a dead token in a provider's own words say nothing against the client.
+  @Test func trials_knowTheWordsOfARateLimitAndOfADeadToken() async {
+    let limit =
+      #"{"error_description":"You have made too many requests continuously.","error":"Access Denied","status":"failure"}"#
+    let server = Server([
+      "https://idp.test/token": .init(status: 400, body: limit),
+      "https://idp.test/revoke": .init(status: 400, body: #"{"error":"invalid_token"}"#),
+    ])
+    let client = server.client {
+      $0.configuration.endpoints.token = "https://idp.test/token"
+      $0.configuration.endpoints.revocation = "https://idp.test/revoke"
+    }
+    #expect(await client.trials.token() == .failed(.transient("throttled", retryAfter: nil)))
+    #expect(await client.trials.revocation(at: "https://idp.test/revoke") == .works)
   }
 }
 
@@ -211,7 +258,10 @@ import AgentOAuth
     #expect(read(#"{"client_id":"c","token_endpoint_auth_method":"\#(word)"}"#) == nil)
   }
 
-  @Test(arguments: [#"{"client_id":""}"#, #"{"client_id":null}"#, #"{"client_id":["c"]}"#, "{}", "[]", "c", ""])
+  @Test(arguments: [
+    #"{"client_id":""}"#, #"{"client_id":null}"#, #"{"client_id":["c"]}"#, "{}", "[]", "c", "",
+    #"{"client_id":"c\ud800"}"#, #"{"client_id":"c","client_secret":"s\ud800"}"#,
+  ])
   func answerWithoutAClient_isRefused(body: String) { #expect(read(body) == nil) }
 
   @Test(arguments: [

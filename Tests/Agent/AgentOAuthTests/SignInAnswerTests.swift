@@ -71,6 +71,17 @@ import AgentOAuth
       ("http://127.0.0.1/call\nback?code=c\r\n  1&state=s", .address("http://127.0.0.1/callback", "code=c1&state=s")),
       ("http://127.0.0.1/callback?code=c &amp; state=s", .address("http://127.0.0.1/callback", "code=c&state=s")),
       ("code=c&amp;state=s", .query("code=c&state=s")),
+      (
+        "http://127.0.0.1/callback?code=c&#38;state=s&#x26;iss=i",
+        .address("http://127.0.0.1/callback", "code=c&state=s&iss=i")
+      ),
+      // As chats and editors change it.
+      (
+        "\u{201C}http://127.0.0.1/cb?code=c\u{200B}d&state=s\u{201D}",
+        .address("http://127.0.0.1/cb", "code=cd&state=s")
+      ),
+      ("\u{FEFF}`http://127.0.0.1/cb?code=c&\u{A0}state=s\u{AD}`", .address("http://127.0.0.1/cb", "code=c&state=s")),
+      ("\u{AB}Splx\u{2028}lOBe\u{BB}", .code("SplxlOBe")), ("no\u{A0}code", nil),
       ("Splx\n  lOBe", .code("SplxlOBe")),
       // The end of the address.
       ("127.0.0.1:8765/callback?code=c&state=s", .address("127.0.0.1:8765/callback", "code=c&state=s")),
@@ -207,10 +218,22 @@ import AgentOAuth
     #expect(device.interval == .seconds(5))
   }
 
+  /// A member that is null or empty is as absent, and a code of digits may be a number.
+  @Test(arguments: ["null", #""""#]) func memberThatSaysNothing_isAsAbsent(nothing: String) throws {
+    let device = try #require(
+      read(
+        #"{"device_code":"d","user_code":123456,"verification_uri":\#(nothing),"verification_uri_complete":\#(nothing),"#
+          + #""verification_url":"https://a.example/","verification_url_complete":"https://a.example/?c"}"#))
+    #expect(device.userCode == "123456" && device.verificationURI == "https://a.example/")
+    #expect(device.verificationURIComplete == "https://a.example/?c")
+  }
+
   @Test(
     arguments: [
       (#""expires_in":"899","interval":"7""#, 899, 7), (#""expires_in":86400,"interval":0"#, 3600, 1),
       (#""expires_in":1,"interval":-5"#, 1, 1),
+      // No server issues a code that has expired.
+      (#""expires_in":0"#, 600, 5), (#""expires_in":-1,"interval":null"#, 600, 5),
       (#""expires_in":9007199254740991,"interval":9007199254740991"#, 3600, 3600),
     ] as [(String, Int64, Int64)])
   func deviceLifetimeAndInterval_areBounded(members: String, lifetime: Int64, interval: Int64) throws {
@@ -255,8 +278,6 @@ import AgentOAuth
       #"{"device_code":"d","user_code":"","verification_uri":"https://a.example/"}"#,
       #"{"device_code":"d","user_code":"\u001b[2J","verification_uri":"https://a.example/"}"#,
       #"{"device_code":7,"user_code":"u","verification_uri":"https://a.example/"}"#,
-      #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/","expires_in":0}"#,
-      #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/","expires_in":-1}"#,
     ])
   func deviceResponseWithoutTheRequiredMembers_isRefused(body: String) { #expect(read(body) == nil) }
 }

@@ -51,6 +51,14 @@ import AgentOAuth
     #expect(answer.refreshToken?.text == "rt")
   }
 
+  /// RFC 6749 §3.3 has no scope without a name: nothing is said, and nothing is lost.
+  @Test func emptyScope_isAsAbsent() throws {
+    #expect(try answer(#","scope":"""#).scope == nil)
+    #expect(try answer(#","scope":" ""#).scope == nil)
+    let body = Secret(text: #"{"access_token":"at","scope":"","token_type":"bearer"}"#)
+    #expect(TokenResponse(body: body, .spacesAndCommas)?.scope == ScopeSet([]), "GitHub says so of none")
+  }
+
   @Test(arguments: ["7", #"["a",7]"#, #"{"a":true}"#, "true"])
   func tokenResponseScopeThatIsUnreadable_isWithinNoLimit(text: String) throws {
     let answer = try answer(#","scope":\#(text)"#)
@@ -96,7 +104,7 @@ import AgentOAuth
 
   @Test(
     arguments: [
-      (#""a b""#, "a b"), (#"["a","b"]"#, "a b"), (#""""#, ""), ("[]", ""), ("null", nil),
+      (#""a b""#, "a b"), (#"["a","b"]"#, "a b"), (#""""#, nil), ("[]", ""), ("null", nil),
     ] as [(String, String?)])
   func tokenResponseScope_isRead(text: String, expected: String?) throws {
     let answer = try answer(#","scope":\#(text)"#)
@@ -248,6 +256,25 @@ import AgentOAuth
     let answer = try #require(TokenResponse(body))
     #expect(answer.accessToken?.text == accessToken)
     #expect(answer.refreshToken?.text == refreshToken)
+  }
+
+  /// What stands in the place of a byte is no token, and no other server's.
+  @Test(arguments: ["access_token", "refresh_token", "id_token"])
+  func tokenWithInvalidUTF8_isNone(member: String) {
+    let parts = ["access_token", "refresh_token", "id_token"].map { name -> [UInt8] in
+      Array(#""\#(name)":""#.utf8) + (name == member ? [0xFF] : [])
+        + Array((name == "refresh_token" ? "rt\"" : "t\"").utf8)
+    }
+    let broken = Array("{".utf8) + parts.joined(separator: Array(",".utf8)) + Array("}".utf8)
+    let answer = TokenResponse(body: .of(broken))
+    #expect(answer?.accessToken?.text == (member == "id_token" ? "t" : nil))
+    #expect(answer?.refreshToken?.text == (member == "refresh_token" ? nil : "rt"))
+  }
+
+  @Test func answerInUTF16_isRead() throws {
+    let text = #"{"access_token":"at","refresh_token":"rt","token_type":"Bearer","expires_in":300}"#
+    let answer = try #require(TokenResponse(body: .of(text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] })))
+    #expect(answer.accessToken?.text == "at" && answer.refreshToken?.text == "rt" && answer.expiresIn == .seconds(300))
   }
 
   @Test func responseWithInvalidUTF8_yieldsItsRefreshToken() {

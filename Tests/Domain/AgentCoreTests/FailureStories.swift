@@ -46,6 +46,11 @@ extension Story {
     400 description=Invalid refresh token -> reauthenticate
     400 description=missing or invalid refresh token -> reauthenticate
     200 error=invalid_code -> reauthenticate
+    400 description=You have made too many requests continuously. Please try again after some time. -> throttled
+    400 error=too_many_requests -> throttled
+    403 error=invalid_grant description=Rate Limit exceeded, try again later -> throttled
+    400 error=RATE_LIMIT_EXCEEDED -> throttled
+    400 error=invalid_grant description=login rate exceeded -> throttled
     400 error=interaction_required -> interaction
     400 error=login_required -> interaction
     400 error=account_selection_required -> interaction
@@ -226,6 +231,7 @@ extension Story {
     """
     403 error=invalid_grant description=user is blocked -> locked
     400 error=too_many_attempts -> throttled
+    400 error=access_denied description=Global limit has been reached -> throttled
     """)
 
   static let keycloak = Story(

@@ -45,7 +45,7 @@ import Testing
     switch sign {
     case .status(let statuses): TokenEndpointRefusal(status: statuses.lowerBound)
     case .code(let code): TokenEndpointRefusal(status: 400, codes: [code])
-    case .description(let text): TokenEndpointRefusal(status: 400, description: text)
+    case .description(let text), .phrase(let text): TokenEndpointRefusal(status: 400, description: text)
     case .suberror(let word): TokenEndpointRefusal(status: 400, suberror: word)
     case .claims(let error): TokenEndpointRefusal(status: 400, error: error, claims: "{}")
     case .error(let word): TokenEndpointRefusal(status: 400, error: word)

@@ -32,6 +32,26 @@ import PracticeProvider
     #expect(second.status == 200)
   }
 
+  @Test func clientCredentials_areATokenOfTheClientItself() {
+    let practice = Practice()
+    let form: KeyValuePairs = [
+      "grant_type": "client_credentials", "client_id": "confidential", "client_secret": "practice-secret",
+      "scope": "mail",
+    ]
+    let answer = practice.post("/token", form)
+    #expect(answer.status == 200)
+    #expect(answer["scope"] == "mail")
+    #expect(answer["refresh_token"] == nil)
+    #expect(practice.get("/protected/things/7", token: answer["access_token"])["sub"] == "confidential")
+    let publicly: KeyValuePairs = ["grant_type": "client_credentials", "client_id": "lanyard-demo"]
+    #expect(practice.post("/token", publicly).error == "unauthorized_client")
+    let more: KeyValuePairs = [
+      "grant_type": "client_credentials", "client_id": "confidential", "client_secret": "practice-secret",
+      "scope": "everything",
+    ]
+    #expect(practice.post("/token", more).error == "invalid_scope")
+  }
+
   @Test func basicCredentials_areFormDecoded() throws {
     let practice = Practice { $0.clients = [PracticeClient(id: "my:client", secret: "a+b c%")] }
     let tokens = try practice.idp.signIn(user: "alice", client: "my:client")

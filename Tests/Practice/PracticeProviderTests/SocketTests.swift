@@ -37,10 +37,21 @@ import Testing
     #expect(client.readToEnd().hasSuffix("POST /x 2"))
   }
 
+  /// A browser sends the cookies of all programs of this machine to each port.
+  @Test func pageThatSendsTheBrowserOn_takesCookiesOf20KB() throws {
+    let page = try ForwardingPage(to: "https://idp.test/authorize")
+    defer { page.close() }
+    let address = try #require(URLComponents(string: page.url))
+    let port = try #require(address.port.flatMap { UInt16(exactly: $0) })
+    let cookies = String(repeating: "session=0123456789abcdef; ", count: 800)
+    let head = "GET \(address.path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nCookie: \(cookies)\r\n\r\n"
+    #expect(try exchange(head, port: port).hasPrefix("HTTP/1.1 303 "))
+  }
+
   @Test func headOverTheLimit_isAnsweredWith431() throws {
     let listener = try echo()
     defer { listener.stop() }
-    let long = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + String(repeating: "x", count: 40_000) + "\r\n\r\n"
+    let long = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + String(repeating: "x", count: 70_000) + "\r\n\r\n"
     #expect(try exchange(long, port: listener.port).hasPrefix("HTTP/1.1 431 "))
   }
 

@@ -64,7 +64,7 @@ import Testing
     arguments: [
       #"{"access_token":"#, #"{"access_token":"at","refresh_token":"r"#, "{", deepObject,
       #"{"access_token":"at","token_type":"Bearer",}"#, #"{"access_token":"a","access_token":"b"}"#,
-      "{\u{0}\"\u{0}a\u{0}c\u{0}", "\u{FEFF}{\"access", #"{"x":"\ud800","access_token":"at"}"#,
+      "{\u{0}\"\u{0}a\u{0}c\u{0}", "\u{FEFF}{\"access", #"{"x":"\x41","access_token":"at"}"#,
       "", "OK", "{}", "[]", "null", ")]}'", #"{"status":"maintenance"}"#, deepList, "\u{1F}\u{8B}\u{8}",
     ])
   func unreadableTokenResponse_isAnUnknownOutcome(body: String) throws {

@@ -40,6 +40,10 @@ import Testing
       #expect(left.wholeSeconds == decision.result?["validForSeconds"]?.integerValue, "\(decision)")
       let seconds = Milliseconds.seconds(2)
       #expect(abs((now - world.clock.trueTime).count) < seconds.count, "the provider's time: \(decision)")
+      let checked = await client.call("authorization.check", #"{"account":"\#(scene.account)","capability":"read"}"#)
+      let rest = try Self.instant(checked, "validUntil") - Self.instant(checked, "time", "now")
+      #expect(rest.wholeSeconds == checked.result?["validForSeconds"]?.integerValue, "\(checked)")
+      #expect(abs((try Self.instant(checked, "time", "now") - now).count) < seconds.count, "\(checked)")
 
       let token = try await scene.token()
       let lives = try #require(token.result?["expiresInSeconds"]?.integerValue)

@@ -101,12 +101,13 @@ import Testing
     try scenario { world in
       let provider = try await world.provider("idp")
       let other = try await world.provider("other")
-      try await world.signIn("bob", at: other, alias: "work")
       let token = try #require(try provider.idp.signIn(user: "alice").refreshToken)
-      #expect(try await importing(token, #","alias":"work""#, into: world).code == 2002)
+      // Before any sign-in: it reserves space for the next one.
       world.disk.setCapacity(0)
       #expect(try await importing(token, into: world).code == 5001)
       world.disk.setCapacity(nil)
+      try await world.signIn("bob", at: other, alias: "work")
+      #expect(try await importing(token, #","alias":"work""#, into: world).code == 2002)
       #expect(provider.idp.isActive(refreshToken: token))
       #expect(world.network.count("/token", host: "idp.test") == 0)
       #expect(try await importing(token, into: world).error == nil)

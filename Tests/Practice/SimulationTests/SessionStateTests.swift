@@ -194,6 +194,15 @@ import Testing
     }
   }
 
+  @Test func doctor_tellsAClockThatIsAhead() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      world.clock.setWall(world.clock.trueTime + .seconds(3600))
+      #expect(scene.works(try await scene.token(method: "token.refresh")))
+      #expect(try await Self.findings(world, "clock").contains { $0.contains("ahead of the provider") })
+    }
+  }
+
   /// A server may take the token of a disabled account on, and repeat it. The agent recognises it, and no program is told
   /// what to look for.
   @Test func withdrawnTokens_areSearchedForAndToldToNoProgram() throws {

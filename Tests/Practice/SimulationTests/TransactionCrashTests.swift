@@ -169,6 +169,36 @@ import Testing
     }
   }
 
+  /// A provider of a machine identity, and its account. The server gives each request a token, and ends each.
+  private static func machine(_ world: SimulatedWorld, isAdded: Bool) async throws -> SimulatedProvider {
+    let provider = try await world.provider("idp")
+    #expect(
+      try await call(
+        world, "provider.add",
+        #"""
+        {"name":"robot","kind":"client","issuer":"\#(provider.idp.issuer)","clientId":"robot","clientSecret":"a secret",\#
+        "machine":{"grant":"clientCredentials"}}
+        """#))
+    let token = #"{"access_token":"at","token_type":"Bearer","expires_in":300}"#
+    provider.idp.enqueueFault("/token", .status(200, token, count: nil))
+    provider.idp.enqueueFault("/revoke", .status(200, "{}", count: nil))
+    if isAdded { #expect(try await call(world, "account.add", #"{"provider":"robot","alias":"robot"}"#)) }
+    return provider
+  }
+
+  @Test(arguments: faults) func machineAddWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault) throws {
+    try check(fault, { try await Self.machine($0, isAdded: false) }) { world, _ in
+      try await Self.call(world, "account.add", #"{"provider":"robot","alias":"robot"}"#)
+    }
+  }
+
+  @Test(arguments: faults, ["soft", "hard", "offline"])
+  func signOutOfAMachineWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault, mode: String) throws {
+    try check(fault, { try await Self.machine($0, isAdded: true) }) { world, _ in
+      try await Self.call(world, "account.signOut", #"{"account":"robot","mode":"\#(mode)"}"#)
+    }
+  }
+
   /// Signing in again replaces a grant: the account has the old or the new one, and it works.
   @Test(arguments: faults) func signInAgainWithADiskFault_leavesAWorkingGrant(fault: SimulatedDisk.Fault) throws {
     for step in FaultSteps.asked {

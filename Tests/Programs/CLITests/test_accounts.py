@@ -52,13 +52,16 @@ class ListTests(Person):
 class SwitchTests(Person):
     def test_switch_by_name(self):
         agent = self.agent(accounts(WORK, HOME, CLIENT))
-        self.assertEqual(self.answer("switch", "home"), "Active account: home (alice2).\n")
+        told = self.lanyard("switch", "home")
+        self.assertEqual((told.returncode, told.stdout), (0, "Active account: home (alice2).\n"))
+        # It ended: the person is told what follows.
+        self.assertEqual(told.stderr, "It has to sign in again: `lanyard login --account home`.\n")
         self.assertEqual(agent.params("account.switch"), {"account": "home"})
         self.assertEqual(json.loads(self.answer("switch", "work", "--json")),
                          {"account": WORK["id"], "active": WORK["id"], "previous": HOME["id"]})
 
     def test_switch_without_a_name_toggles_two_accounts(self):
-        self.agent(accounts(WORK, HOME))
+        self.agent(accounts(WORK, {**HOME, "state": "active"}))
         self.assertIn("home", self.answer("switch"))
         self.assertIn("work", self.answer("switch"))
 
@@ -122,6 +125,11 @@ class StatusTests(Person):
                 ("reauthenticationRequired", {"freshness": "stale", "accessTokenExpiresAt": "2999-01-01T00:00:00.000Z"},
                  "Token +served until it expires in .*, and not refreshed\n"),
                 ("locked", {"freshness": "none"}, "Token +none is served\n"),
+                ("active", {"freshness": "none"}, "Token +none in memory: the next request gets one\n"),
+                ("offlineStale", {"freshness": "none"}, "Token +none in memory: the next request tries again\n"),
+                ("offlineStale", {"freshness": "expired", "accessTokenExpiresAt": ended},
+                 "Token +expired: the next request tries again\n"),
+                ("interactionRequired", {"freshness": "none"}, "Token +none in memory\n"),
                 ("active", {"freshness": "expired", "accessTokenExpiresAt": ended},
                  "Token +expired: the next request refreshes it\n"),
                 ("active", {"freshness": "expired", "accessTokenExpiresAt": ended, "refresh": {"phase": "inDoubt", "attempts": 1}},
@@ -132,12 +140,29 @@ class StatusTests(Person):
                 agent.answers.update({**accounts({**WORK, "state": state}), "session.get": session})
                 self.assertRegex(self.answer("status"), words)
 
+    def test_status_tells_what_failed_last(self):
+        failed = {"phase": "idle", "attempts": 1, "lastError": {"name": "providerUnavailable", "at": "2020-01-01T00:00:00.000Z"}}
+        agent = self.agent({**accounts(WORK), "session.get": {**SESSION, "refresh": failed}})
+        self.assertRegex(self.answer("status"), r"Refresh +the last one failed \d+ days ago \(provider unavailable\)\n")
+        # What has ended says why already.
+        agent.answers["session.get"] = {**SESSION, "state": "reauthenticationRequired", "refresh": failed}
+        self.assertNotIn("Refresh", self.answer("status"))
+
+    def test_status_of_a_disabled_account_says_what_follows_the_administrator(self):
+        self.agent({**accounts({**WORK, "state": "locked"}),
+                    "session.get": {**SESSION, "state": "locked", "remedies": ["administrator"]}})
+        self.assertRegex(
+            self.answer("status"), "Next +The provider has disabled this account: ask its administrator\\.\n"
+            " +Once it is enabled again: `lanyard login --account work`, or wait 15 minutes")
+
     def test_status_counts_on_the_clock_of_the_provider(self):
         now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=3)
         until = (now + datetime.timedelta(minutes=30)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
         self.agent({**accounts(WORK), "session.get": {
             **SESSION, "accessTokenExpiresAt": until, "serverTimeOffsetMs": 3 * 86_400_000}})
-        self.assertRegex(self.answer("status"), "Token +fresh, expires in 30 min")
+        told = self.answer("status")
+        self.assertRegex(told, "Token +fresh, expires in 30 min")
+        self.assertRegex(told, "Clock +this machine's is 3 days behind the provider's")
 
     def test_list_counts_on_this_machines_clock(self):
         def ago(**past):

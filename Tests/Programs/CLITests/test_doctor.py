@@ -87,7 +87,7 @@ class RealDoctorTests(Doctor, RealProvider):
     def test_a_sound_installation_with_and_without_an_agent(self):
         findings = self.doctor(0)
         for check in ("agent", "vault", "anchor", "store", "accountRecords", "auditLog", "clock", "stateFiles",
-                      "socketDirectory", "diskSpace", "anchorFiles"):
+                      "socketDirectory", "diskSpace", "anchorFiles", "libraries"):
             self.one(findings, check, OK)
         self.assertIn("not against programs that can read", self.one(findings, "protection", NOTICE)["message"])
         screen = self.on_terminal("doctor")
@@ -226,6 +226,9 @@ class RealDoctorTests(Doctor, RealProvider):
         self.one(self.doctor(0), "protection", OK)
         self.answer("lock")
         self.assertIn("locked", self.one(self.doctor(0), "vault", NOTICE)["message"])
+        told = self.answer("doctor")
+        self.assertRegex(told, r"\nNo problem was found in what could be checked, \d+ notices?\.\n")
+        self.assertNotIn("All is well", told)
         agent.kill()
         agent.wait()
         self.until_released()
@@ -305,7 +308,11 @@ class RealDoctorTests(Doctor, RealProvider):
         with open(self.database, "r+b") as file:
             file.seek(100)
             file.write(b"\xff" * 3_000)
-        self.assertIn("damaged", self.one(self.doctor(1), "store", PROBLEM)["message"])
+        found = self.one(self.doctor(1), "store", PROBLEM)
+        self.assertIn("damaged", found["message"])
+        for words in [found["message"], *found["remedies"]]:
+            self.assertNotIn("lanyard doctor", words)
+            self.assertNotIn("missing", words)
         with open(self.database, "wb") as file:
             file.write(b"something else")
         os.chmod(self.database, 0o600)
@@ -318,6 +325,53 @@ class RealDoctorTests(Doctor, RealProvider):
         self.assertNotIn("providerReach", [finding["check"] for finding in self.doctor(0)])
         found = self.one(self.doctor(1, "--online"), "providerReach", PROBLEM)
         self.assertEqual(found["subject"], "idp")
+
+    # Accounts
+
+    def session(self, code, severity):
+        found = self.one(self.doctor(code), "session", severity)
+        self.assertEqual(found["subject"], "work")
+        return found
+
+    def test_a_provider_that_was_asked_in_vain(self):
+        self.provider.terminate()
+        self.provider.wait()
+        self.refused(5, "token", "work", "--force")
+        found = self.session(0, NOTICE)
+        self.assertEqual(found["message"], "The last request to the provider idp failed: it can't be reached. "
+                         "The token that is there is served until it expires.")
+        self.assertIn("`lanyard provider test idp`", found["remedies"][0])
+        self.answer("token", "work")
+        # What is in memory is gone after a lock.
+        self.answer("lock")
+        self.answer("unlock")
+        self.refused(5, "token", "work")
+        self.assertIn("There is no token until another one succeeds", self.session(1, PROBLEM)["message"])
+
+    def test_a_page_of_the_network_that_came_instead_of_the_provider(self):
+        self.post("/practice/faults", path="/token", effect="notJSON", count=100)
+        self.refused(5, "token", "work", "--force")
+        found = self.session(0, NOTICE)
+        self.assertIn("a page came instead of its answer", found["message"])
+        self.assertIn("open any page in a browser", found["remedies"][0])
+        self.post("/practice/reset")
+        self.sign_in("alice", "--account", "work")
+        self.assertNotIn("session", [finding["check"] for finding in self.doctor(0)])
+
+    def test_an_account_that_the_provider_disabled(self):
+        self.post("/practice/users", user="alice", disabled=True)
+        told = self.refused(1, "token", "work", "--force")
+        self.assertIn("disabled", told)
+        found = self.session(1, PROBLEM)
+        again = "Once it is enabled again: `lanyard login --account work`, or wait 15 minutes."
+        self.assertEqual(found["remedies"], ["Ask the administrator of the provider.", again])
+        self.assertIn(again, told)
+        self.assertIn(again, self.answer("status"))
+        # The remedy works.
+        self.post("/practice/users", user="alice", disabled=False)
+        self.sign_in("alice", "--account", "work")
+        self.answer("token", "work")
+        self.doctor(0)
 
     def test_a_token_that_waits_to_be_revoked(self):
         self.answer("logout", "work", "--offline")

@@ -27,9 +27,8 @@ from test_operations import ENTRY
 from test_real import MISSING, RealProvider
 
 # What runs a hint: a test of this file, `module.test` elsewhere, or `SHOWN` with what it shows; `NAME`: the text only
-# names a command. `NOT_RUN`: no test brings about the state in which the agent gives this advice and then follows it; its
-# command and options are looked at alone.
-SHOWN, NAME, NOT_RUN = "shown", "name", "not run"
+# names a command.
+SHOWN, NAME = "shown", "name"
 WAYS = {
     # Shown in `ShownTests`, in a world with two accounts.
     "lanyard doctor": (SHOWN, [], "is sound"),
@@ -89,6 +88,7 @@ WAYS = {
     "lanyard key rotate": "test_a_removed_key_is_rotated_away",
     "lanyard grant revoke GRANT": "test_a_grant_that_others_could_read_is_revoked",
     "lanyard policy check FILE": "test_without_a_policy_one_is_set",
+    "lanyard policy show …": "test_mistakes.test_a_capability_with_a_slip_leads_to_the_policy",
     "lanyard policy set FILE": "test_without_a_policy_one_is_set",
     "lanyard policy set FILE --provider PROVIDER": "test_without_a_policy_one_is_set",
     "lanyard provider add NAME --issuer URL --client-id ID": "test_without_a_provider_one_is_added",
@@ -175,7 +175,7 @@ WAYS = {
     "lanyard provider update … --redirect …:……": "test_a_provider_gets_a_path_of_its_own",
     "lanyard provider update … --redirect 8765": "test_agent_hints.test_a_server_that_compares_ports_gets_a_redirect_with_one",
     "lanyard rule remove RULE": "test_a_damaged_rule_that_doctor_names_is_removed",
-    "lanyard step-up --enroll --pinentry": NOT_RUN,
+    "lanyard step-up --enroll --pinentry": "test_agent_hints.test_a_policy_that_needs_a_pin_is_met_at_the_agents_prompt",
     "lanyard step-up --pinentry": "test_agent_hints.test_a_policy_that_needs_a_pin_is_met_at_the_agents_prompt",
     "lanyard step-up -u …": "test_agent_hints.test_an_operation_that_waits_for_a_pin_goes_on_with_it",
 }
@@ -200,7 +200,7 @@ class CollectionTests(Person):
 
     def test_each_test_of_an_entry_is_there(self):
         for hint, way in WAYS.items():
-            if way in (NAME, NOT_RUN) or way[0] == SHOWN:
+            if way == NAME or way[0] == SHOWN:
                 continue
             with self.subTest(hint):
                 module, _, name = way.rpartition(".")
@@ -329,7 +329,7 @@ class ShownTests(Following):
     def test_commands_that_show_something_show_it(self):
         self.two_accounts()
         for hint, way in WAYS.items():
-            if way in (NAME, NOT_RUN) or way[0] != SHOWN:
+            if way == NAME or way[0] != SHOWN:
                 continue
             with self.subTest(hint):
                 _, words, says = way

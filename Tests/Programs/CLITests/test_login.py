@@ -248,6 +248,10 @@ class BrowserTests(SignIns):
         self.sign_ins()
         self.lanyard("login", "idp", environment={"DISPLAY": None})
         self.assertFalse(self.browser.was_started())
+        screen = self.on_terminal("login", "idp", environment={"DISPLAY": None})
+        self.assertIn("use `lanyard login --paste` or `--device`", " ".join(screen.text.split()))
+        screen = self.on_terminal("login", "idp", "--no-browser")
+        self.assertNotIn("--paste", screen.text)
 
     def test_only_web_addresses_are_opened(self):
         self.sign_ins(begun={**BEGUN, "authorizationUrl": "file:///etc/passwd"})

@@ -55,7 +55,7 @@ class LogoutTests(Logouts):
         self.assertIn("Its data is erased", shown)
 
     def test_the_output_names_an_account_that_can_be_switched_to(self):
-        third = {**HOME, "id": "acc_bbbbbbbbbbbbbbbbbbbbbbbbbb", "alias": "client"}
+        third = {**HOME, "id": "acc_bbbbbbbbbbbbbbbbbbbbbbbbbb", "alias": "client", "state": "active"}
         self.people(WORK, HOME, third)
         told = self.answer("logout", "work")
         self.assertIn("No account is active now. Choose one: `lanyard switch home`, `lanyard switch client`.", told)

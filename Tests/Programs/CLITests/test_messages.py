@@ -188,7 +188,7 @@ class MessageTests(Person):
              "The value 'tcsh' is invalid for '<shell>'. Please provide one of 'bash', 'zsh' or 'fish'."),
             (["import", "nosuch"],
              "The value 'nosuch' is invalid for '<source>'. Please provide one of the following: "
-             "oidc-agent, pizauth, mutt_oauth2, gcm, gh, msal, netrc, dotenv."),
+             "oidc-agent, pizauth, mutt_oauth2, gcm, gh, msal, netrc, dotenv, google-service-account."),
             (["provider", "list", "--nonsense"], "Unknown option '--nonsense'."),
         ]:
             with self.subTest(words):
@@ -216,7 +216,7 @@ class MessageTests(Person):
     def test_hints_use_the_name_that_the_person_typed(self):
         self.fake.answers["token.get"] = Error(
             2004, "reauthenticationRequired", "Sign in again.", account=WORK["id"], remedies=["reauthenticate"])
-        for words, shown in ((["work"], "work"), (["Alice Example"], "'Alice Example'"), ([], WORK["id"])):
+        for words, shown in ((["work"], "work"), (["Alice Example"], "'Alice Example'"), ([], "work")):
             self.assertIn(f"`lanyard login --account {shown}`", self.refused(4, "token", *words))
 
     def test_doctor_shows_commands_and_json_the_agents_words(self):

@@ -5,9 +5,10 @@ import os
 import shlex
 import time
 import unittest
+import urllib.request
 
 from test_hints import advice
-from person import Person
+from person import PATIENCE_SECONDS, Person, interrupt
 from test_real import MISSING, RealPerson, RealProvider
 
 DOCUMENTS = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server")
@@ -86,6 +87,53 @@ class MistakeTests(RealProvider):
         self.answer("switch", "home")
         self.answer("token")
 
+    def test_the_active_account_is_named_by_its_alias(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        self.post("/practice/revoke", user="alice")
+        told = self.refused(4, "token", "--force")
+        self.assertEqual(advice(told), ["lanyard login --account work"])
+        self.assertNotIn("acc_", told)
+        self.sign_in("alice", *shlex.split(advice(told)[0])[2:])
+        self.answer("token")
+
+    def test_two_accounts_of_one_name_are_told_apart_by_their_aliases(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        self.answer("provider", "add", "other", "--issuer", self.issuer, "--client-id", "lanyard-demo")
+        process = self.start("login", "other", "--alias", "second")
+        self.post("/practice/options", autoApprove="alice")
+        urllib.request.urlopen(self.page(process), timeout=PATIENCE_SECONDS).close()
+        process.communicate(timeout=PATIENCE_SECONDS)
+        told = self.refused(1, "token", "alice@acme.example")
+        self.assertIn("  work: Alice Archer <alice@acme.example> at idp\n", told)
+        self.assertIn("  second: Alice Archer <alice@acme.example> at other\n", told)
+        self.assertNotIn("acc_", told)
+        self.assertIn("Name one by the word before the colon.", told)
+        self.answer("token", "second")
+
+    def test_a_capability_with_a_slip_leads_to_the_policy(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        path = os.path.join(self.home, "p.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"name": "default", "version": 1, "capabilities": {"orders.change": {"kind": "write"}}}, file)
+        self.answer("policy", "set", path)
+        told = self.lanyard("can", "orders.chnage")
+        self.assertEqual(told.returncode, 6, told)
+        self.assertEqual(advice(told.stdout), ["lanyard policy show default"])
+        self.assertIn("orders.change", self.answer(*shlex.split(advice(told.stdout)[0])[1:]))
+
+    def test_a_switch_to_an_account_that_has_to_sign_in_says_so(self):
+        self.add()
+        self.sign_in("bob", "--alias", "home")
+        self.sign_in("alice", "--alias", "work")
+        self.post("/practice/revoke", user="bob")
+        self.refused(4, "token", "home", "--force")
+        told = self.lanyard("switch", "home")
+        self.assertEqual(advice(told.stderr), ["lanyard login --account home"])
+        self.assertEqual(advice(self.lanyard("switch", "work").stderr), [])
+
     def test_the_token_that_is_there_is_printed_by_the_command(self):
         self.add()
         self.sign_in("alice", "--alias", "work")
@@ -127,6 +175,43 @@ class MistakeTests(RealProvider):
         self.assertNotIn("discovery", found)
         self.assertRegex(found, "problem +The keys that verify ID tokens could not be read: the answer is not what it should be")
 
+    def test_a_sign_in_behind_the_page_of_a_network_opens_no_page(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        page = {"effect": "notJSON"}
+        way_to_it = {"effect": "answer", "status": 302, "headers": {"Location": "http://portal.example/"}}
+        for fault in (page, way_to_it):
+            self.fail_at(*DOCUMENTS, "/authorize", "/token", **fault)
+            for words in (["idp"], ["--account", "work"], ["idp", "--no-browser"], ["idp", "--paste"]):
+                with self.subTest(words, **fault):
+                    told = self.refused(5, "login", *words)
+                    self.assertTrue(told.startswith(f"lanyard: What answers at {self.issuer} is not the provider idp"), told)
+                    self.assertIn("no page was opened", told)
+                    self.assertIn("open any page in a browser", told)
+                    self.assertIn("lanyard login --account work" if "work" in words else "lanyard login idp", advice(told)[0])
+            self.post("/practice/reset")
+        self.sign_in("alice", "--account", "work")
+        self.fail_at(*DOCUMENTS, **page)
+        self.assertIn("open any page in a browser", self.refused(1, "provider", "add", self.issuer))
+
+    def test_a_server_that_sends_pages_of_its_own_is_signed_in_at(self):
+        endpoints = {name: f"{self.issuer}/{path}" for name, path in (("authorization", "authorize"), ("token", "token"))}
+        self.answer("rpc", "provider.add", json.dumps({
+            "name": "idp", "issuer": self.issuer, "clientId": "lanyard-demo", "endpoints": endpoints}))
+        self.fail_at(*DOCUMENTS, effect="notJSON")
+        process = self.start("login", "idp", "--no-browser")
+        self.assertTrue(self.page(process).startswith(endpoints["authorization"]))
+        interrupt(process)
+
+    def test_a_caller_that_does_not_wait_gets_the_token_that_is_there(self):
+        self.add()
+        self.sign_in("alice", "--alias", "work")
+        token = self.answer("token", "work")
+        for words in (["work", "--timeout", "0"], ["work", "--timeout", "0", "-s", "openid"]):
+            self.assertEqual(self.answer("token", *words), token)
+        self.answer("token", "work", "--id")
+        self.answer("token", "work", "--id", "--timeout", "0")
+
     def test_the_name_of_an_account_in_place_of_a_provider_is_told(self):
         self.add()
         self.sign_in("alice", "--alias", "work")
@@ -166,6 +251,7 @@ class MistakeTests(RealProvider):
         self.provider.wait()
         told = self.refused(5, "login", "--account", "work")
         self.assertIn("lanyard login --account work", advice(told))
+        self.assertIn("lanyard provider test idp", advice(self.refused(5, "login", "idp", "--device")))
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ class SelectorTests(Person):
         agent = self.agent(resolving(WORK, {**HOME, "email": MAIL}))
         for words in (["token", MAIL], ["logout", MAIL, "--yes"], ["forget", MAIL, "--yes"]):
             told = self.refused(1, *words)
-            self.assertIn(f"{WORK['id']}: work, {NAME} <{MAIL}> at idp", told)
-            self.assertIn(f"{HOME['id']}: home,", told)
+            self.assertIn(f"work: {NAME} <{MAIL}> at idp", told)
+            self.assertIn(f"home: <{MAIL}> at idp", told)
         self.assertNotIn("account.signOut", agent.methods())
 
     def test_a_name_counts_on_the_command_line_only(self):

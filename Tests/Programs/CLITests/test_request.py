@@ -103,7 +103,7 @@ class RequestTests(Person):
         done = self.lanyard("request", "GET", URL)
         self.assertEqual(done.returncode, 4)
         self.assertIn(
-            f"`lanyard login --account {WORK['id']} --acr urn:mfa --acr 'it'\\''s $HOME' --max-age 300 -s orders:write"
+            "`lanyard login --account work --acr urn:mfa --acr 'it'\\''s $HOME' --max-age 300 -s orders:write"
             " --claims '{\"id_token\":{}}'`", done.stderr)
         self.assertEqual(done.stderr.count("lanyard login"), 1)
 

@@ -11,6 +11,7 @@ import http.client
 import http.server
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -75,7 +76,7 @@ class Certificates(NamedTuple):
 
 @functools.lru_cache(maxsize=None)
 def certificates() -> Certificates:
-    """An authority and a certificate for `localhost` and 127.0.0.1, made once for a test run."""
+    """An authority and a certificate for `localhost`, `tools.localhost` and 127.0.0.1, made once for a test run."""
     folder = tempfile.mkdtemp(prefix="lanyard-desktop-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = functools.partial(os.path.join, folder)
@@ -88,7 +89,7 @@ def certificates() -> Certificates:
             "-subj", "/CN=Lanyard tests", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
     openssl("req", *key, "-keyout", path("server.key"), "-out", path("server.csr"), "-subj", "/CN=localhost")
     with open(path("extensions"), "w", encoding="utf-8") as file:
-        file.write("subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=critical,CA:FALSE\n"
+        file.write("subjectAltName=DNS:localhost,DNS:tools.localhost,IP:127.0.0.1\nbasicConstraints=critical,CA:FALSE\n"
                    "keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\n"
                    "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
     openssl("x509", "-req", "-in", path("server.csr"), "-CA", path("authority.pem"), "-CAkey", path("authority.key"),
@@ -272,6 +273,7 @@ class Desktop(Credentials):
         """The first folder of the tools' PATH."""
         os.mkdir(self.links)
         self._told: List[str] = []
+        self._keys: List[str] = []
 
     def link(self, name: str) -> str:
         """A link to `lanyard` in the tools' PATH."""
@@ -339,8 +341,21 @@ class Desktop(Credentials):
             self._told.append(token)
         return token
 
+    def key(self, *origins: str, secret: str = "", username: str = "", **settings: Any) -> str:
+        """Makes `key`, an account with a key for these origins; returns the key, which no tool may show."""
+        secret = secret or f"key-{secrets.token_urlsafe(24)}"
+        self.caller.call("provider.add", {
+            "name": "keys", "kind": "secret", "allowedOrigins": list(origins), "caFile": certificates().authority, **settings})
+        self.caller.call("account.add", {
+            "provider": "keys", "secret": secret, "alias": "key", **({"username": username} if username else {})})
+        self._keys.append(secret)
+        self._told.append(secret)
+        return secret
+
     def is_good(self, token: Optional[str]) -> bool:
-        """True if the provider takes this access token: it is neither expired nor revoked."""
+        """True for a key of a test, and if the provider takes this access token: it is neither expired nor revoked."""
+        if token in self._keys:
+            return True
         request = urllib.request.Request(f"{self.idp.issuer}/userinfo", headers={"Authorization": f"Bearer {token}"})
         try:
             with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=PATIENCE_SECONDS):

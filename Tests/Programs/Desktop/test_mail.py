@@ -134,7 +134,7 @@ def smtp_sink():
 class Dovecot:
     """IMAP and submission over TLS. Each sign-in asks the provider's introspection endpoint about the token."""
 
-    def __init__(self, introspection, certificate, relay_port):
+    def __init__(self, introspection, certificate, relay_port, app_password=None):
         # Dovecot's own users go through this directory, so it can't be one of the test's private directories.
         self.place = tempfile.mkdtemp(prefix="lanyard-dovecot-")
         os.chmod(self.place, 0o755)
@@ -160,6 +160,13 @@ class Dovecot:
               chroot =
             }}
         """
+        passwords = "" if app_password is None else f"""
+            passdb {{
+              driver = static
+              mechanisms = plain
+              args = password={app_password}
+            }}
+        """
         parts = urllib.parse.urlsplit(introspection)
         self._write("oauth2", f"""
             introspection_mode = post
@@ -180,7 +187,7 @@ class Dovecot:
             ssl = required
             ssl_cert = <{certificate[0]}
             ssl_key = <{certificate[1]}
-            auth_mechanisms = xoauth2 oauthbearer
+            auth_mechanisms = xoauth2 oauthbearer{" plain" if app_password else ""}
             auth_failure_delay = 0
             service anvil {{
               unix_listener anvil-auth-penalty {{
@@ -194,6 +201,7 @@ class Dovecot:
               mechanisms = xoauth2 oauthbearer
               args = {self.place}/oauth2
             }}
+            {passwords}
             userdb {{
               driver = static
               args = uid={owner.pw_uid} gid={owner.pw_gid} home={mail}/%n
@@ -253,6 +261,9 @@ class Dovecot:
 class Mail(Desktop):
     """Alice's mailbox at a Dovecot that knows no other password than a token of the provider."""
 
+    app_password = None
+    """One that it knows as well."""
+
     def setUp(self):
         super().setUp()
         self.link("lanyard")
@@ -260,7 +271,7 @@ class Mail(Desktop):
         self.right = trusted.certificate, trusted.key
         self.sink = smtp_sink()
         self.addCleanup(self.sink.stop)
-        self.dovecot = Dovecot(f"{self.idp.issuer}/introspect", self.right, self.sink.port)
+        self.dovecot = Dovecot(f"{self.idp.issuer}/introspect", self.right, self.sink.port, self.app_password)
         self.addCleanup(self.dovecot.stop)
         self.until(self.dovecot.is_ready, "Dovecot accepts connections")
 
@@ -508,6 +519,26 @@ class ByHand(Mail):
         for mechanism in ("xoauth2", "oauthbearer"):
             with self.assertRaisesRegex(imaplib.IMAP4.error, "AUTHENTICATIONFAILED|Authentication failed"):
                 self.sign_in(mechanism, "--user", "bob")
+
+
+class WithAnAppPassword(Mail):
+    """curl at IMAP, with an app password from `lanyard credential password`."""
+
+    app_password = "abcd-efgh-ijkl-mnop"
+
+    script = """
+        password=$(lanyard credential password -u key) &&
+        printf 'user = "%s:%s"\\n' "$1" "$password" |
+          curl --silent --show-error --cacert "$2" --config - "imaps://localhost:$3/INBOX" --request 'STATUS INBOX (MESSAGES)'
+    """
+
+    def test_the_app_password_opens_the_mailbox(self):
+        program("curl", "curl")
+        self.deliver()
+        self.key("https://localhost", secret=self.app_password)
+        ran = self.tool("sh", "-c", self.script, "sh", MAILBOX, certificates().authority, str(self.dovecot.imap))
+        self.assertEqual(ran.stdout.strip(), "* STATUS INBOX (MESSAGES 1)")
+        self.assertEqual(self.sign_ins(), 0)
 
 
 if __name__ == "__main__":

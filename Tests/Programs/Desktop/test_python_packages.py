@@ -84,6 +84,30 @@ class Index:
         return forward(request, self._port, Authorization=None)
 
 
+class TheBackend(Desktop):
+    """The backend of the Python client, which pip asks by the Python library keyring."""
+
+    def test_the_backend_of_keyring_answers_a_whole_url_alone(self):
+        """pip asks for the URL of an index, and then for its host, also where the index is reached without TLS."""
+        host = "index.example"
+        self.rule(f"https://{host}")
+        whole = [f"https://{host}/simple/", f"https://{host}", f"HTTPS://{host}:443/simple/"]
+        other = [host, f"{host}:443", f"//{host}/simple/", f"http://{host}/simple/", f"http://{host}", f"https:{host}", f"://{host}",
+                 f"ftp://{host}/", f"https://{host}@evil.example/", f"https://evil.example/?@{host}", f"https://{host}\\@evil.example/",
+                 f" https://{host}/", f"https://{host}/\n", "", "*"]
+        script = """
+import sys
+from lanyard.auth.keyring import LanyardKeyring
+for service in sys.argv[1:]:
+    for user in ("alice", "__token__"):
+        print(LanyardKeyring().get_password(service, user) is not None, end=" ")
+    print(LanyardKeyring().get_credential(service, None) is not None)
+"""
+        ran = self.tool(
+            os.path.join(python_packages(), "python"), "-c", script, *whole, *other, PYTHONPATH=lanyard_for_python())
+        self.assertEqual(ran.stdout.splitlines(), ["True True True"] * len(whole) + ["False False False"] * len(other))
+
+
 @in_quick_form()
 class PythonPackages(Desktop):
     def setUp(self):
@@ -225,6 +249,16 @@ class WithPip(Refusals, PythonPackages):
         self.assertInstalled()
         self.assertEqual({request.basic[0] for request in self.index.server.requests if request.token}, {"oauth2"})
 
+    def test_it_installs_with_a_key_as_password(self):
+        other = Index(self)
+        wheel(other.folder, "acme", "1.0")
+        key = self.key(other.server.origin, username="robot")
+        self.rule(other.server.origin, "key")
+        self.install(other.url)
+        self.assertInstalled()
+        self.assertEqual(other.server.tokens(), [key])
+        self.assertEqual({request.basic[0] for request in other.server.requests if request.token}, {"robot"})
+
     def test_one_run_gets_a_new_token_when_the_old_one_ends(self):
         """pip asks `keyring` again after a refusal."""
         exchanges = self.exchanges()
@@ -314,6 +348,13 @@ class WithTwine(PythonPackages):
         other = Index(self)
         self.twine(self.sent, to=other, LANYARD_KEYRING=f"{other.server.origin}=work")
         self.assertEqual(other.server.tokens(), [self.token()])
+
+    def test_twine_uploads_with_a_key_as_password(self):
+        other = Index(self)
+        key = self.key(other.server.origin)
+        self.rule(other.server.origin, "key")
+        self.twine(self.sent, to=other)
+        self.assertEqual(other.server.tokens(), [key])
 
     def test_twine_gets_a_new_token_when_the_old_one_ended(self):
         with self.short_lifetimes():

@@ -146,6 +146,17 @@ class Registries(Desktop):
         self.assertEqual(registry.server.tokens(), [self.token()])
         self.assertEqual({request.basic[0] for request in registry.server.requests if request.basic}, {"oauth2"})
 
+    def test_skopeo_copies_with_a_key_as_password(self):
+        registry = Registry(self)
+        key = self.key(registry.server.origin, username="robot")
+        self.rule(registry.server.origin, "key")
+        self.helps(registry.place)
+        self.push(registry)
+        manifest = self.inspect(registry).stdout.encode()
+        self.assertEqual("sha256:" + hashlib.sha256(manifest).hexdigest(), self.digest)
+        self.assertEqual(registry.server.tokens(), [key])
+        self.assertEqual({request.basic[0] for request in registry.server.requests if request.basic}, {"robot"})
+
     def test_skopeo_copies_to_and_from_a_registry_with_a_token_service(self):
         registry = self.registry(has_token_service=True)
         self.skopeo("copy", f"docker://{registry.place}/acme/app:1", f"oci:{os.path.join(self.place, 'copy')}:1")

@@ -506,7 +506,8 @@ class LogsThatWentBack(Exports):
 
 
 @in_quick_form(
-    "test_headers_come_from_a_private_file_and_stand_in_no_argument", "test_receiver_that_the_pins_refuse_gets_no_token")
+    "test_headers_come_from_a_private_file_and_stand_in_no_argument", "test_receiver_that_the_pins_refuse_gets_no_token",
+    "test_token_of_an_account_goes_along")
 class Credentials(Exports):
     def test_headers_come_from_a_private_file_and_stand_in_no_argument(self) -> None:
         receiver, log = self.receiver(), self.log(1)

@@ -1,40 +1,27 @@
 """The Debian packages in a Debian that has nothing else: `make test-deb`, as root.
 
-A machine is a copy of what debootstrap makes. `Plain` enters it by chroot; `Session` boots it by systemd-nspawn, so that
-a real systemd runs the units of a person. LANYARD_DEBS is the directory of the packages.
+`Plain` enters its machine by chroot; `Session` boots it, so that a real systemd runs the units of a person. LANYARD_DEBS is
+the directory of the packages.
 """
 
 import glob
 import os
 import re
 import shutil
-import signal
-import subprocess
 import tempfile
-import time
 import unittest
 import urllib.request
 
+from machines import PATIENCE_SECONDS, PLACE, AliceAtPractice, BootedMachine, Machine, run, wait
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 DEBS = os.environ.get("LANYARD_DEBS")
-# Machines are some hundred megabytes, so the first one is kept here and copied.
-PLACE = os.environ.get("LANYARD_MACHINES", "/var/tmp/lanyard-packages")
-SUITE = os.environ.get("LANYARD_SUITE", "bookworm")
 BUILD = os.path.join(ROOT, ".packaging", "debian", "build")
 HELPERS = ("bazel-credential", "cargo-credential", "docker-credential", "git-credential", "terraform-credentials")
-PATIENCE_SECONDS = 30
 # What apt and dpkg themselves note of a package that came and went.
 NOTES = re.compile(
     r"/(var/(lib/(apt|dpkg|systemd/deb-systemd-user-helper-enabled)|cache|log|tmp)|tmp|run|home|packages|older)(/|$)"
     r"|/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|/__pycache__(/|$)|/etc/ld\.so\.cache$")
-
-
-def run(*words, **more):
-    """Runs a program of this machine that must succeed, and returns what it printed."""
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
-    if done.returncode != 0:
-        raise AssertionError(f"{' '.join(words)}: {done.returncode}\n{done.stdout}")
-    return done.stdout
 
 
 def package(name):
@@ -49,141 +36,6 @@ def field(path, name):
 def own_version(version):
     """The version that the programs of a package tell."""
     return re.match(r"[0-9.]+", version)[0]
-
-
-class Machine:
-    """A root file system of its own, entered through a process that holds its namespaces."""
-
-    def __init__(self, kind, *further):
-        self.root = os.path.join(PLACE, f"{kind}-{os.getpid()}")
-        run("cp", "-a", base(*further), self.root)
-        self.holder = None
-
-    def hold(self, *words):
-        self.holder = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait(self.children, "the machine has its first process")
-
-    def children(self):
-        with open(f"/proc/{self.holder.pid}/task/{self.holder.pid}/children") as file:
-            return file.read().split()
-
-    @property
-    def leader(self):
-        """The first process of the machine. Before it systemd-nspawn has a child that ends soon."""
-        return (self.children() or ["0"])[-1]
-
-    def start(self):
-        # The leader reaps the processes whose parents have ended.
-        self.hold(
-            "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
-            f"mount --rbind /dev {self.root}/dev && mount -t proc proc {self.root}/proc && "
-            f"exec chroot {self.root} bash -c 'touch /run/ready; sleep infinity & wait'")
-        wait(lambda: os.path.exists(f"{self.root}/run/ready"), "the machine is ready")
-        self.root_does("install -d -m 700 -o alice -g alice /run/user/1000")
-
-    def enter(self, words, script, check):
-        done = subprocess.run(
-            ["nsenter", "--target", self.leader, *words, "sh", "-c", script], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
-        if check and done.returncode != 0:
-            raise AssertionError(f"{script}: {done.returncode}\n{done.stdout}")
-        return done.stdout if check else done
-
-    namespaces = ("--mount", "--pid", "--root", "--wd")
-
-    def root_does(self, script, check=True):
-        environment = [
-            "HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive",
-        ]
-        return self.enter([*self.namespaces, "env", "-i", *environment], script, check)
-
-    def alice_command(self):
-        return [
-            *self.namespaces, "setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "env", "-i",
-            "HOME=/home/alice", "USER=alice", "LOGNAME=alice", "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "XDG_RUNTIME_DIR=/run/user/1000",
-        ]
-
-    def alice_does(self, script, check=True):
-        return self.enter(self.alice_command(), f"cd && {script}", check)
-
-    def alice_starts(self, *words):
-        return subprocess.Popen(
-            ["nsenter", "--target", self.leader, *self.alice_command(), *words], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-    def install(self, directory="/packages", names=("lanyard", "lanyard-demo", "python3-lanyard")):
-        paths = " ".join(f"{directory}/{name}_*.deb" for name in names)
-        return self.root_does(f"apt-get --quiet install --yes --no-install-recommends --allow-downgrades {paths}")
-
-    def stop(self):
-        if self.holder is not None:
-            self.holder.send_signal(signal.SIGTERM)
-            try:
-                self.holder.wait(PATIENCE_SECONDS)
-            except subprocess.TimeoutExpired:
-                self.holder.kill()
-                self.holder.wait()
-        run("rm", "-rf", "--one-file-system", self.root)
-
-
-class BootedMachine(Machine):
-    """A machine with systemd, and a lingering session of alice."""
-
-    namespaces = ("--mount", "--uts", "--ipc", "--pid", "--cgroup", "--root", "--wd")
-
-    def __init__(self):
-        super().__init__("session", "systemd-sysv", "libpam-systemd", "dbus-user-session")
-
-    def start(self):
-        self.hold(
-            "systemd-nspawn", "--quiet", "--register=no", "--keep-unit", f"--directory={self.root}", "--boot",
-            f"--machine=lanyard-{os.getpid()}", "--console=pipe")
-        wait(lambda: self.root_does("systemctl is-system-running", check=False).stdout.strip() in
-             ("running", "degraded"), "the machine has booted")
-        self.log_in()
-
-    def log_in(self):
-        self.root_does("loginctl enable-linger alice; systemctl start user@1000.service")
-        wait(lambda: self.alice_does("systemctl --user is-system-running", check=False).stdout.strip() in
-             ("running", "degraded"), "alice has a session")
-
-    def log_out(self):
-        self.root_does("systemctl stop user@1000.service")
-
-
-def wait(condition, what):
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (found := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"in vain: {what}")
-        time.sleep(0.02)
-    return found
-
-
-def base(*further):
-    """A machine with the packages `further` and what those of Lanyard depend on, and a person. It is made once."""
-    place = os.path.join(PLACE, "-".join(["base", SUITE, *further]))
-    if os.path.exists(place + ".done"):
-        return place
-    shutil.rmtree(place, ignore_errors=True)
-    os.makedirs(PLACE, exist_ok=True)
-    if further:
-        run("cp", "-a", base(), place)
-    else:
-        run("debootstrap", "--variant=minbase", SUITE, place)
-        # The machine finds packages where this one does.
-        shutil.copy("/etc/resolv.conf", f"{place}/etc/resolv.conf")
-        for name in glob.glob("/etc/apt/apt.conf.d/*"):
-            with open(name) as file:
-                if file.read().startswith("Acquire"):
-                    shutil.copy(name, f"{place}/etc/apt/apt.conf.d/")
-        run("chroot", place, "useradd", "--create-home", "--shell=/bin/bash", "--uid=1000", "alice")
-    run("chroot", place, "sh", "-c",
-        "apt-get --quiet update && apt-get --quiet install --yes --no-install-recommends init-system-helpers "
-        + " ".join(further), env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"})
-    with open(place + ".done", "w"):
-        return place
 
 
 def repack(source, target, version):
@@ -262,7 +114,7 @@ class Packages(unittest.TestCase):
                     self.assertIn(f"usr/share/man/man1/{os.path.basename(path)}.1.gz", paths)
 
 
-class Story(unittest.TestCase):
+class Story(AliceAtPractice, unittest.TestCase):
     """Alice with a practice provider on a machine. Each test begins with a machine without packages."""
 
     kind = Machine
@@ -282,8 +134,13 @@ class Story(unittest.TestCase):
         cls.machine.start()
         cls.machine.root_does("apt-get --quiet update")
         # What the packages depend on stays, so that a comparison of files sees the packages alone.
-        cls.machine.install()
+        cls.install()
         cls.machine.root_does("apt-get --quiet purge --yes lanyard lanyard-demo python3-lanyard")
+
+    @classmethod
+    def install(cls, directory="/packages", names=("lanyard", "lanyard-demo", "python3-lanyard")):
+        paths = " ".join(f"{directory}/{name}_*.deb" for name in names)
+        return cls.machine.root_does(f"apt-get --quiet install --yes --no-install-recommends --allow-downgrades {paths}")
 
     def setUp(self):
         self.addCleanup(self.clean)
@@ -295,35 +152,6 @@ class Story(unittest.TestCase):
             "find /home/alice /run/user/1000/lanyard -mindepth 1 -delete; cp -a /etc/skel/. /home/alice; "
             "chown -R alice: /home/alice",
             check=False)
-
-    def provider(self, *options):
-        process = self.machine.alice_starts("lanyard-demo", "provider", "--auto-approve", "alice", *options)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.terminate)
-        return process.stdout.readline().strip()
-
-    def sign_in(self, issuer):
-        """Alice signs in by a page, in a browser of hers: the agent answers no other user."""
-        self.machine.alice_does(
-            f"lanyard provider add practice --issuer {issuer} --client-id lanyard-demo --tenant-claim tid")
-        process = self.machine.alice_starts(
-            "timeout", str(PATIENCE_SECONDS), "lanyard", "login", "practice", "--alias", "work", "--no-browser")
-        said = ""
-        for line in process.stdout:
-            said += line
-            if page := re.search(r"http://\S+/authorize\S+", line):
-                browser = f"import urllib.request; urllib.request.urlopen('{page[0]}', timeout=20).read()"
-                self.machine.alice_does(f'python3 -c "{browser}"')
-        process.stdout.close()
-        self.assertEqual(process.wait(), 0, said)
-        self.assertIn("Signed in: Alice Archer <alice@acme.example> at practice", said)
-
-    def token_works(self, issuer):
-        token = self.machine.alice_does("lanyard token work").strip()
-        request = urllib.request.Request(f"{issuer}/protected", headers={"Authorization": f"Bearer {token}"})
-        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
-            self.assertEqual(answer.status, 200)
 
     def versions(self):
         """The version of the running agent, and that of the installed programs."""
@@ -337,18 +165,18 @@ class Plain(Story):
     """Without a service manager: commands start the agent."""
 
     def test_programs_run_once_they_are_installed(self):
-        self.machine.install()
+        self.install()
         self.assertEqual(self.versions(), (self.new, self.new))
         self.assertIn("(lanyard) v" + self.new, self.machine.alice_does("docker-credential-lanyard version"))
         for helper in HELPERS:
             self.assertEqual(self.machine.alice_does(f"readlink /usr/bin/{helper}-lanyard").strip(), "lanyard")
 
     def test_demo_runs(self):
-        self.machine.install()
+        self.install()
         self.machine.alice_does("lanyard demo < /dev/null")
 
     def test_first_sign_in_of_an_ordinary_user(self):
-        self.machine.install()
+        self.install()
         issuer = self.provider()
         self.sign_in(issuer)
         self.token_works(issuer)
@@ -356,11 +184,11 @@ class Plain(Story):
         self.assertEqual(self.machine.alice_does(f'python3 -c "{python}"').strip(), "Bearer")
 
     def test_upgrade_with_a_running_agent_keeps_accounts_and_is_told(self):
-        self.machine.install("/older")
+        self.install("/older")
         issuer = self.provider()
         self.sign_in(issuer)
         before = self.machine.alice_does("lanyard list --json")
-        self.machine.install()
+        self.install()
         # The old agent goes on, and serves the new command line.
         self.assertEqual(self.versions(), ("0.9.0", self.new))
         self.token_works(issuer)
@@ -374,10 +202,10 @@ class Plain(Story):
         self.assertEqual(accounts(self.machine.alice_does("lanyard list --json")), accounts(before))
 
     def test_refresh_in_flight_survives_the_end_of_the_old_agent(self):
-        self.machine.install("/older")
+        self.install("/older")
         issuer = self.provider("--rotation", "strict")
         self.sign_in(issuer)
-        self.machine.install()
+        self.install()
         post(issuer, "faults", '{"path":"/token","effect":"none","delayMilliseconds":1500}')
         asked = counts(issuer)
         renewal = self.machine.alice_starts("lanyard", "token", "work", "--force")
@@ -393,7 +221,7 @@ class Plain(Story):
 
     def test_remove_and_purge_keep_what_is_alices_and_nothing_else(self):
         before = self.files()
-        self.machine.install()
+        self.install()
         issuer = self.provider()
         self.sign_in(issuer)
         self.machine.alice_does("lanyard stop")
@@ -404,7 +232,7 @@ class Plain(Story):
         self.machine.root_does("apt-get --quiet purge --yes lanyard lanyard-demo python3-lanyard")
         self.assertEqual(self.files(), before)
         self.assertEqual(self.alices(), state)
-        self.machine.install()
+        self.install()
         self.token_works(issuer)
 
     def files(self):
@@ -434,7 +262,7 @@ class Session(Story):
         self.addCleanup(self.machine.log_in)
 
     def begin(self, directory="/packages"):
-        self.machine.install(directory)
+        self.install(directory)
         self.machine.log_in()
 
     def active(self, unit):
@@ -471,7 +299,7 @@ class Session(Story):
         issuer = self.provider()
         self.sign_in(issuer)
         self.assertEqual(self.active("lanyard.service"), "active")
-        self.machine.install()
+        self.install()
         self.assertEqual(self.versions(), ("0.9.0", self.new))
         self.token_works(issuer)
         self.machine.alice_does("lanyard stop")
@@ -548,7 +376,7 @@ class Session(Story):
     def test_socket_that_the_administrator_disabled_stays_disabled_after_an_upgrade(self):
         self.begin("/older")
         self.machine.root_does("systemctl --global disable lanyard.socket")
-        self.machine.install()
+        self.install()
         told = self.machine.root_does("systemctl --global is-enabled lanyard.socket", check=False).stdout
         self.assertEqual(told.strip(), "disabled")
 

@@ -111,6 +111,27 @@ class AgentRequests(AgentFixture):
         for part in ("robot", "Account: work", f"POST {ORIGIN}", "/pay/17", "Query: amount=5"):
             self.assertIn(part, log)
 
+    def test_a_person_lets_an_ai_agent_open_a_websocket(self):
+        scene = self.prepare({
+            "exec": capability(
+                stepUp={"method": "pinentry", "maxAgeSeconds": 3600}, requests=names("/pods/*", "WEBSOCKET")),
+            "read": capability(kind="read", requests=names("/*", "GET")),
+        }, "--pinentry", self.pinentry("yes"))
+        with scene.client() as client:
+            client.call("grant.create", {
+                "client": "robot", "accounts": ["work"], "methods": ["request.send"], "agent": True})
+
+            def opens(path, **members):
+                return self.authorize(client, path, "WEBSOCKET", grant="robot", **members)
+
+            self.refused(NOT_PERMITTED, lambda: opens("/other", prompt="pinentry"))
+            self.refused(STEP_UP, lambda: opens("/pods/7"))
+            self.assertEqual(opens("/pods/7", prompt="pinentry")["decision"]["capability"], "exec")
+            self.authorize(client, "/pods/7", "GET", grant="robot")
+        log = self.log()
+        self.assertEqual(log.count("CONFIRM"), 1)
+        self.assertIn(f"WEBSOCKET {ORIGIN}", log)
+
     def test_after_a_no_the_grant_asks_no_more_for_a_minute(self):
         scene = self.paid("no")
         with scene.client() as client:

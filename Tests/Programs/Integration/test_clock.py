@@ -172,6 +172,16 @@ class WallClockChanges(AgentFixture):
                 self.assertNotIn("clockBehindSeconds", session)
                 self.assertAlmostEqual(session["serverTimeOffsetMs"], behind * 1000, delta=2000)
 
+    def test_machine_ahead_of_its_provider_is_told(self):
+        self.agent.end()
+        self.agent.set_wall(10 * DAY)
+        self.agent.start()
+        self.caller = self.client(self.agent)
+        self.caller.call("token.refresh", {"account": "work"})
+        (told,) = [finding for finding in self.caller.call("agent.diagnose")["findings"] if finding["check"] == "clock"]
+        self.assertEqual(told["severity"], "notice")
+        self.assertIn("10 days ahead of the provider practice", told["message"])
+
     def test_suspect_clock_is_told_with_its_distance_and_the_provider_ends_it(self):
         self.caller.call("token.refresh", {"account": "work"})
         # The denied decision has the provider tell the time, after a while here.

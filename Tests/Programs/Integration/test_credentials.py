@@ -525,10 +525,14 @@ class Addresses(SharedCredentials):
     def test_keyring_answers_a_whole_url_alone(self):
         """pip asks for the URL of an index, and then for its host, also where the URL is one of http."""
         for service in ("git.example", "git.example:443", "//git.example/simple", "http://git.example/simple/", "http://git.example",
-                        "ftp://git.example/", "https:git.example", "://git.example", "https://git.example@evil.example/"):
+                        "ftp://git.example/", "https:git.example", "://git.example", "https://git.example@evil.example/",
+                        "http:git.example", "HTTP://git.example/", "http://git.example:443/", "https://", "https:///git.example",
+                        "git.example/https://x", " https://git.example/", "https://git.example/\n", "https://git.example\nx",
+                        "https://git.example\\@evil.example/", "https://git.example.", "https://git.example%2f@evil.example/",
+                        "https+x://git.example/", "*", "lanyard"):
             ran = self.lanyard("credential", "keyring", "--mode", "creds", "--output", "json", "get", service, status=1)
             self.assertEqual((ran.stdout, ran.stderr), ("", ""), service)
-        for service in ("https://git.example/simple/", "https://alice@git.example/simple/#x"):
+        for service in ("https://git.example/simple/", "https://alice@git.example/simple/#x", "HTTPS://GIT.example:443/simple/"):
             self.assertEqual(self.lanyard("credential", "keyring", "get", service, "alice").stdout, self.token() + "\n")
 
     def test_git_builds_the_url_from_checked_parts(self):
@@ -546,7 +550,43 @@ class Addresses(SharedCredentials):
     def test_git_gives_an_address_whole(self):
         answer, _ = self.git("get", url="https://alice@git.example/acme/app.git#f")
         self.assertEqual((answer["username"], answer["password"]), ("alice", self.token()))
-        self.assertEqual(self.git("get", url="git@git.example:acme/app.git")[0], {})
+        for url in ("git@git.example:acme/app.git", "http://git.example/", "git.example", "https://git.example@evil.example/",
+                    "https://git.example:443@evil.example/", "https://git.example%2f@evil.example/", "https://evil.example/?@git.example",
+                    "https://evil.example#@git.example/", "https://evil.example\\@git.example/", "https://git.example\\@evil.example/",
+                    "https://a%0apassword=x@git.example/", "https://a%0d@git.example/", "https://a%00@git.example/"):
+            answer, ran = self.git("get", url=url)
+            self.assertEqual((answer, ran.stdout, ran.stderr), ({}, "", ""), url)
+
+    def test_git_s_path_and_user_stay_in_their_place(self):
+        """A rule for one owner, whose neighbours on the same host are others."""
+        self.rule("https://two.example/acme/*")
+        for path in ("acme", "acme/app.git", "other/../acme/app", "acme/a?b", "acme/a#b", "acme/@x", "acme/http://x"):
+            answer, _ = self.git("get", protocol="https", host="two.example", path=path)
+            self.assertEqual(answer.get("password"), self.token(), path)
+        for path in ("acme/../other", "acme/./../other", "acme%2fapp", "acme-evil/app", "ACME/app", "/acme/app", "//acme/app",
+                     "?acme/app", "#/acme/app", "@two.example/acme/app", "https://two.example/acme/app", "acme\\app", "acme%00/app",
+                     "acme;x/app", "other"):
+            answer, ran = self.git("get", protocol="https", host="two.example", path=path)
+            self.assertEqual((answer, ran.stdout, ran.stderr), ({}, "", ""), path)
+        for user in ("bob@evil.example", "a:b", "https://evil.example/", "a/b", "#", "?", "%0apassword=x", "-x"):
+            answer, _ = self.git("get", protocol="https", host="two.example", path="acme/app", username=user)
+            self.assertEqual((answer["username"], answer["password"]), (user, self.token()))
+            answer, ran = self.git("get", protocol="https", host="evil.example", path="acme/app", username=user)
+            self.assertEqual((answer, ran.stdout), ({}, ""), user)
+
+    def test_git_s_lines_are_read_as_git_reads_them(self):
+        """A value that holds a line end was two lines; the last of one name counts, and a blank line ends the question."""
+        for lines, is_answered in (
+                ("protocol=https\nhost=git.example\n", True), ("protocol=https\nhost=evil.example\nhost=git.example\n", True),
+                ("protocol=https\nhost=git.example\nhost=evil.example\n", False),
+                ("protocol=https\nhost=evil.example\n\nhost=git.example\n", False),
+                ("protocol=http\nhost=git.example\n\nprotocol=https\n", False), ("protocol=https\nhost=git.example\0\n", False),
+                ("protocol=https\nhost=git.example\0evil.example\n", False), ("protocol=https\rhost=git.example\n", False),
+                ("protocol=https\r\nhost=git.example\r\n\r\n", False), ("Protocol=https\nHost=git.example\n", False),
+                ("protocol=https\nhost=git.example\u2028evil\n", False), ("host=git.example\nprotocol=HTTPS\n", False)):
+            ran = self.lanyard("credential", "git", "get", input=lines + "\n")
+            self.assertEqual(f"password={self.token()}\n" in ran.stdout, is_answered, lines)
+            self.assertEqual(ran.stdout == "", not is_answered, lines)
 
     def test_docker_and_terraform_name_a_host(self):
         for server in ("git.example", "git.example:443", "git.example/acme/app", "https://git.example/v2/"):
@@ -558,6 +598,35 @@ class Addresses(SharedCredentials):
             self.assertEqual(json.loads(self.lanyard("credential", "terraform", "get", host).stdout), {"token": self.token()})
         for host in ("alice@git.example", "git.example/x", "git.example?x", "https://git.example", "git.example#x"):
             self.assertEqual(self.lanyard("credential", "terraform", "get", host).stdout, "{}\n", host)
+
+
+class Secrets(Credentials):
+    """Passwords of people in the files and lines of tools."""
+
+    def add(self, name, secret):
+        self.caller.call("provider.add", {"name": name, "kind": "secret", "allowedOrigins": [f"https://{name}.example"]})
+        self.caller.call("account.add", {"provider": name, "secret": secret, "username": "alice", "alias": name})
+        return f"https://{name}.example/x"
+
+    def test_a_password_is_one_word_of_netrc(self):
+        for number, secret in enumerate(("pass machine evil.example login x password y", " leading", "trailing ", '"quoted"')):
+            ran = self.lanyard("credential", "netrc", self.add(f"bad{number}", secret), status=1)
+            self.assertEqual(ran.stdout, "")
+            self.assertIn("can't stand in .netrc", ran.stderr)
+            self.assertNotIn(secret.strip(), ran.stderr)
+        for number, secret in enumerate(("plain", "#hash", 'a"b', "p\u00e4ss", "$(id)`id`", "a\\b")):
+            url = self.add(f"good{number}", secret)
+            self.assertEqual(self.lanyard("credential", "netrc", url).stdout,
+                             f"machine good{number}.example login alice password {secret}\n")
+
+    def test_a_password_is_one_line_of_git_and_keyring(self):
+        for number, secret in enumerate(("pass=word", "host=evil.example", "a b  c", "quit=1")):
+            url = self.add(f"git{number}", secret)
+            answer, ran = self.git("get", protocol="https", host=f"git{number}.example")
+            self.assertEqual((answer["username"], answer["password"]), ("alice", secret))
+            self.assertEqual(self.lanyard("credential", "keyring", "--mode", "creds", "get", url).stdout, f"alice\n{secret}\n")
+        for secret in ("a\nhost=evil.example", "a\rb", "a\0b"):
+            self.refused(-32602, lambda: self.caller.call("account.add", {"provider": "git0", "secret": secret}))
 
 
 class Sessions(Credentials):

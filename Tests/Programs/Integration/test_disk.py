@@ -94,6 +94,14 @@ class FullDisk(AgentFixture):
         self.caller.call("account.rename", {"account": "alice", "alias": "work"})
         self.assertEqual(self.practice.ended(), {})
 
+    def test_full_disk_begins_no_sign_in_whose_account_it_could_not_keep(self):
+        self.use_up()
+        for flow in ("browser", "paste", "device"):
+            self.refused(STORE_UNAVAILABLE, lambda: self.caller.call("signIn.begin", {"provider": "practice", "flow": flow}))
+        self.disk.empty()
+        begun = self.caller.call("signIn.begin", {"provider": "practice", "flow": "browser"})
+        self.assertTrue(begun["authorizationUrl"])
+
     def test_crash_on_a_full_disk_loses_nothing(self):
         self.use_up()
         self.agent.kill()

@@ -10,8 +10,8 @@ import unittest
 import urllib.parse
 from typing import List
 
-from gate import Gate
 from mcp_fixture import Bridge, Event, Response
+from gate import Gate
 from test_authorization import AuthorizationFixture
 
 

@@ -68,6 +68,21 @@ import Testing
   }
 
   @Test(
+    "a document is read in the encoding and the form that servers use",
+    arguments: [
+      "\u{FEFF}" + #"{"resource":"https://mcp.example/team/mcp","authorization_servers":["https://idp.example"]}"#,
+      #"{"resource":"https://mcp.example/team/mcp","authorization_servers":"https://idp.example","resource_name":"\ud83d"}"#,
+    ])
+  func lenient(document: String) throws {
+    let place = ResourceMetadata.places(for: server, named: nil)[0]
+    let wide = document.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    for bytes in [Array(document.utf8), wide] {
+      let read = try bytes.withUnsafeBytes { try ResourceMetadata($0, from: place, of: server) }
+      #expect(read.authorizationServers == ["https://idp.example"])
+    }
+  }
+
+  @Test(
     "an authorization server on this machine is for a resource on this machine alone",
     arguments: [
       ("https://mcp.example", "http://127.0.0.1:631", false), ("https://mcp.example", "https://localhost", false),

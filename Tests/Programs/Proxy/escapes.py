@@ -426,7 +426,8 @@ def environment():
 
 
 def names_in_the_environment():
-    bad = ("LANYARD_SOCKET", "LANYARD_STATE_DIR", "LANYARD_GRANT", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
+    bad = ("LANYARD_SOCKET", "LANYARD_STATE_DIR", "LANYARD_GRANT", "LANYARD_TOKEN", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS",
+           "XDG_RUNTIME_DIR")
     return ESCAPED if any(name.startswith(bad) for name in os.environ) else NOTHING
 
 
@@ -503,7 +504,9 @@ def sysrq():
 
 
 def entry_is_read_only():
-    return write("/run/lanyard/enter")
+    """Its mode is set to what it is: opening a program that runs is refused whatever may be written."""
+    os.chmod("/run/lanyard/enter", os.stat("/run/lanyard/enter").st_mode & 0o7777)
+    return ESCAPED
 
 
 def main():

@@ -1,17 +1,15 @@
 """Real programs behind `lanyard exec --proxy`: their requests arrive with the token, and they never see it."""
 
-import io
 import json
 import os
-import subprocess
 import textwrap
 import unittest
 import urllib.parse
 import urllib.request
-import zipfile
 
-from proxy_fixture import LANYARD, PATIENCE_SECONDS, SCOPES, ProxyFixture, Request, Response, python_packages
+from proxy_fixture import LANYARD, PATIENCE_SECONDS, SCOPES, ProxyFixture, Request, Response, program, python_packages
 from forms import in_quick_form
+from services import bare_repository, git_backend, npm_registry, package_index
 
 NODE_SCRIPT = """
 const http = require('http'), tls = require('tls'), https = require('https');
@@ -77,6 +75,26 @@ class Programs(ProxyFixture):
         self.assertEqual(ran.stdout, "['hello\\n', 'hello\\n', 'hello\\n']\n")
         self.assertCameWithToken(3)
 
+    def test_python_httpx(self) -> None:
+        python = os.path.join(python_packages("agents"), "python")
+        script = (
+            "import sys, httpx2\nwith httpx2.Client() as client:\n"
+            "  print([client.get(sys.argv[1]).text for _ in range(3)])\n")
+        ran = self.through(python, "-c", script, self.api.origin)
+        self.assertEqual(ran.stdout, "['hello\\n', 'hello\\n', 'hello\\n']\n")
+        self.assertCameWithToken(3)
+
+    def test_python_aiohttp(self) -> None:
+        python = os.path.join(python_packages(), "python")
+        script = (
+            "import asyncio, sys, aiohttp\nasync def main():\n"
+            "  async with aiohttp.ClientSession(trust_env=True) as session:\n"
+            "    for _ in range(3):\n"
+            "      async with session.get(sys.argv[1]) as answer: print((await answer.text()).strip())\n"
+            "asyncio.run(main())\n")
+        self.assertEqual(self.through(python, "-c", script, self.api.origin).stdout, "hello\n" * 3)
+        self.assertCameWithToken(3)
+
     def test_node(self) -> None:
         """Node.js 20 knows no proxy of the environment, so the script opens the tunnel itself."""
         script = self.write("ask.js", NODE_SCRIPT)
@@ -132,25 +150,12 @@ class Git(ProxyFixture):
     def setUp(self) -> None:
         super().setUp()
         self.repository = os.path.join(self.place, "server", "app.git")
-        quiet = {"capture_output": True, "check": True}
-        subprocess.run(["git", "init", "--bare", "-b", "main", self.repository], **quiet)
-        subprocess.run(["git", "-C", self.repository, "config", "http.receivepack", "true"], **quiet)
+        bare_repository(self.repository)
 
     def answer(self, request: Request) -> Response:
         if request.bearer is None:
             return Response(401, b"", [("WWW-Authenticate", 'Basic realm="git"')])
-        path, _, query = request.path.partition("?")
-        ran = subprocess.run(
-            ["git", "http-backend"], input=request.body, capture_output=True, check=True,
-            env={"PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": os.path.dirname(self.repository),
-                 "GIT_HTTP_EXPORT_ALL": "1", "REQUEST_METHOD": request.method, "PATH_INFO": path, "QUERY_STRING": query,
-                 "CONTENT_TYPE": request.headers.get("Content-Type", ""), "REMOTE_USER": "alice",
-                 "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
-                 "CONTENT_LENGTH": str(len(request.body))})
-        head, _, body = ran.stdout.partition(b"\r\n\r\n")
-        fields = [tuple(line.split(": ", 1)) for line in head.decode().split("\r\n")]
-        found = dict(fields)
-        return Response(int(found.pop("Status", "200").split()[0]), body, list(found.items()))
+        return git_backend(request, os.path.dirname(self.repository))
 
     def test_git_pushes_and_clones(self) -> None:
         script = textwrap.dedent(f"""
@@ -167,27 +172,15 @@ class Git(ProxyFixture):
 
 
 @in_quick_form()
-class Pip(ProxyFixture):
-    """pip with an index of the server's."""
+class Installers(ProxyFixture):
+    """pip and uv with an index of the server's, and npm with a registry of it."""
 
     def answer(self, request: Request) -> Response:
         if request.bearer is None:
             return Response(401, b"")
-        if request.path.startswith("/simple/"):
-            page = f'<a href="{self.api.origin}/files/spring-1.0-py3-none-any.whl">spring</a>'
-            return Response(200, page.encode(), [("Content-Type", "text/html")])
-        return Response(200, self.wheel(), [("Content-Type", "application/octet-stream")])
-
-    @staticmethod
-    def wheel() -> bytes:
-        made = io.BytesIO()
-        with zipfile.ZipFile(made, "w") as archive:
-            archive.writestr("spring.py", "season = 'spring'\n")
-            archive.writestr("spring-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: spring\nVersion: 1.0\n")
-            archive.writestr(
-                "spring-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-            archive.writestr("spring-1.0.dist-info/RECORD", "spring.py,,\n")
-        return made.getvalue()
+        if request.path.startswith("/npm/"):
+            return npm_registry(request, self.api.origin)
+        return package_index(request, self.api.origin)
 
     def test_pip_installs(self) -> None:
         python = os.path.join(python_packages(), "python")
@@ -196,6 +189,24 @@ class Pip(ProxyFixture):
             python, "-m", "pip", "install", "--no-cache-dir", "--disable-pip-version-check", "--quiet", "--target", target,
             "--index-url", self.api.origin + "/simple", "spring")
         self.assertTrue(os.path.exists(os.path.join(target, "spring.py")))
+        self.assertEqual(self.api.tokens(), [self.token("work")])
+
+    def test_uv_installs(self) -> None:
+        target = os.path.join(self.place, "installed")
+        self.through(
+            os.path.join(python_packages(), "uv"), "pip", "install", "--no-cache", "--quiet", "--target", target, "--no-config",
+            "--python", os.path.join(python_packages(), "python"), "--default-index", self.api.origin + "/simple", "spring")
+        self.assertTrue(os.path.exists(os.path.join(target, "spring.py")))
+        self.assertEqual(self.api.tokens(), [self.token("work")])
+
+    def test_npm_installs(self) -> None:
+        project = os.path.join(self.place, "project")
+        os.mkdir(project)
+        self.write("project/package.json", {"name": "project", "version": "1.0.0"})
+        self.through(
+            program("npm", "npm"), "--prefix", project, "--registry", self.api.origin + "/npm/", "--no-audit", "--no-fund",
+            "--no-update-notifier", "install", "spring")
+        self.assertTrue(os.path.exists(os.path.join(project, "node_modules", "spring", "index.js")))
         self.assertEqual(self.api.tokens(), [self.token("work")])
 
 

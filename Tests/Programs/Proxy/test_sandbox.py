@@ -119,7 +119,7 @@ class Escapes(SandboxFixture):
             timeout=PATIENCE_SECONDS, cwd=self.project, stdin=subprocess.DEVNULL, pass_fds=[inherited],
             env=self.environment(
                 API_TOKEN=SECRET, AWS_SECRET_ACCESS_KEY=SECRET, SSH_AUTH_SOCK=self.agent.socket, XDG_RUNTIME_DIR=runtime,
-                DBUS_SESSION_BUS_ADDRESS="unix:path=/" + SECRET))
+                DBUS_SESSION_BUS_ADDRESS="unix:path=/" + SECRET, LANYARD_GRANT=SECRET, LANYARD_TOKEN_FILE="/" + SECRET))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIsNone(other.poll())
         outcomes: Dict[str, str] = json.loads(ran.stdout)
@@ -293,6 +293,19 @@ class InTheSandbox(SandboxFixture):
         self.assertNotIn("UNWANTED=no", told)
         self.sandbox("env", before=("--env", "A=b"), status=2)
 
+    def test_a_key_has_a_placeholder(self) -> None:
+        self.key("https://service.example", environment=["SERVICE_API_KEY"])
+        words = ("sh", "-c", "echo $SERVICE_API_KEY")
+        self.assertRegex(self.sandbox(*words).stdout, r"^lanyard-acc_\w+\n$")
+        self.assertEqual(self.sandbox(*words, before=("--no-placeholders",)).stdout, "\n")
+        named = self.sandbox(*words, before=("--env", "SERVICE_API_KEY"), SERVICE_API_KEY="own")
+        self.assertEqual(named.stdout, "own\n")
+        self.assertIn("SERVICE_API_KEY", self.show()["env"])
+        self.assertNotIn("SERVICE_API_KEY", self.show("--no-placeholders")["env"])
+
+    def test_no_agent_is_started_within(self) -> None:
+        self.assertIn("LANYARD_NO_START=1\n", self.sandbox("env", before=("--no-network",)).stdout)
+
 
 class Refusals(SandboxFixture):
     """What is refused before anything starts."""
@@ -328,7 +341,27 @@ class Refusals(SandboxFixture):
         self.assertIn("the agent's socket", self.refused("--read", os.path.dirname(self.agent.socket)))
         self.assertIn("the agent's accounts", self.refused("--read", self.agent.state, LANYARD_STATE_DIR=self.agent.state))
         self.assertIn("Lanyard's configuration", self.refused("--read", configuration))
+        # Of an agent that was told another directory than this program.
+        os.symlink(self.agent.state, os.path.join(self.project, "accounts"))
+        for path in (self.agent.state, os.path.join(self.agent.state, "lanyard.sqlite"), "accounts", "/proc/self/root" + self.agent.state):
+            self.assertIn("an agent's accounts", self.refused("--read", path))
+        self.assertIn("an agent's accounts", self.refused("--write", self.agent.state))
         self.assertIn("Lanyard's configuration", self.refused("--write", os.path.dirname(configuration)))
+
+    def test_no_socket_of_the_session_is_shown(self) -> None:
+        """A mount that is only read keeps no program from connecting to a socket."""
+        runtime, keys = os.path.realpath(self.directory()), os.path.realpath(self.directory())
+        for path in (os.path.join(runtime, "bus"), os.path.join(keys, "agent.1")):
+            with socket.socket(socket.AF_UNIX) as listening:
+                listening.bind(path)
+        named = {"XDG_RUNTIME_DIR": runtime, "SSH_AUTH_SOCK": os.path.join(keys, "agent.1"),
+                 "DBUS_SESSION_BUS_ADDRESS": f"unix:path={runtime}/bus,guid=1"}
+        for option in ("--read", "--write"):
+            for path in (runtime, keys, "/run"):
+                self.assertIn("would show", self.refused(option, path, **named))
+        self.assertIn("the sockets of your session", self.refused("--read", os.path.join(runtime, "bus"), **named))
+        self.assertIn("the socket of your SSH agent", self.refused("--read", os.path.join(keys, "agent.1"), **named))
+        self.assertIn("your message bus", self.refused("--read", runtime, **{**named, "XDG_RUNTIME_DIR": "/nonexistent"}))
 
     def test_what_is_not_there_is_named(self) -> None:
         self.assertIn("No such file", self.refused("--read", "missing"))

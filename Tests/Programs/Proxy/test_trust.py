@@ -5,9 +5,9 @@ import os
 import unittest
 from typing import Any
 
-from gate import Gate
 from proxy_fixture import Proxy, ProxyFixture, certificates, status
 from agent_fixture import LanyardError
+from gate import Gate
 from test_raw import get
 
 UNTRUSTED = 3004

@@ -11,7 +11,7 @@ import struct
 import threading
 import time
 import unittest
-from typing import Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from proxy_fixture import PATIENCE_SECONDS, Proxy, ProxyFixture, certificates, python_packages, status
 
@@ -126,6 +126,15 @@ class WebSockets(ProxyFixture):
         self.addCleanup(self.chat.stop)
         self.allow(self.api.origin, self.chat.origin)
 
+    def policy(self, **capabilities: "dict[str, Any]") -> None:
+        for capability in capabilities.values():
+            capability["requests"] = [
+                {"origin": self.chat.origin, "methods": capability.pop("methods"), "path": capability.pop("path")}]
+            capability["offlineWindowSeconds"] = 3600
+        self.version = getattr(self, "version", 0) + 1
+        self.caller.call("policy.set", {
+            "name": "default", "policy": {"name": "default", "version": self.version, "capabilities": capabilities}})
+
     def open(self, proxy: Proxy, *fields: str) -> "tuple[Reader, bytes]":
         connection = proxy.tunnel(self.chat.place)
         self.addCleanup(connection.close)
@@ -159,7 +168,7 @@ class WebSockets(ProxyFixture):
         self.assertNotIn("cookie", head_told)
         self.assertNotIn("sec-websocket-extensions", head_told)
         entry = self.audited()[-1]
-        self.assertEqual((entry["facts"]["method"], entry["facts"]["origin"]), ("GET", self.chat.origin))
+        self.assertEqual((entry["facts"]["method"], entry["facts"]["origin"]), ("WEBSOCKET", self.chat.origin))
 
     def test_a_protocol_that_holds_a_credential_is_left_out(self) -> None:
         own = ["openai-insecure-api-key.canary", "base64url.bearer.authorization.k8s.io.canary", "access_token.canary",
@@ -168,6 +177,14 @@ class WebSockets(ProxyFixture):
         self.assertEqual(status(head), 101, head)
         self.assertEqual(self.chat.heads[0]["sec-websocket-protocol"], "realtime")
         self.assertNotIn("canary", str(self.chat.heads))
+
+    def test_a_placeholder_is_left_out_of_the_handshake(self) -> None:
+        placeholder = "lanyard-" + self.alice
+        _, head = self.open(
+            self.proxy(), f"Sec-WebSocket-Protocol: realtime, key.{placeholder}, {placeholder}", f"X-Session: {placeholder}")
+        self.assertEqual(status(head), 101, head)
+        self.assertEqual(self.chat.heads[0]["sec-websocket-protocol"], "realtime")
+        self.assertNotIn(placeholder, str(self.chat.heads))
 
     def test_a_message_that_repeats_the_token_is_cut_off(self) -> None:
         for cut in (lambda text: frame(1, text), lambda text: frame(1, text[:25], last=False) + frame(0, text[25:])):
@@ -211,6 +228,53 @@ class WebSockets(ProxyFixture):
             proxy.tunnel(self.chat.place)
         self.assertIn("403", str(told.exception))
         self.assertEqual(self.chat.heads, [])
+
+    def is_refused(self, proxy: Proxy) -> str:
+        heads = len(self.chat.heads)
+        reader, head = self.open(proxy)
+        self.assertEqual(status(head), 403, head)
+        self.assertEqual(len(self.chat.heads), heads, "the handshake reached the server")
+        entry = self.audited()[-1]
+        self.assertEqual(entry["facts"]["method"], "WEBSOCKET")
+        self.assertIn(entry["outcome"], ("notPermitted", "deny"))
+        return (head + reader.rest).decode()
+
+    def test_an_ai_agents_grant_opens_no_websocket_that_no_rule_names(self) -> None:
+        """Its handshake is a GET, and what follows can be anything."""
+        self.grant("assistant", agent=True)
+        proxy = self.proxy("--grant", "assistant", account=None)
+        self.assertIn("WebSocket", self.is_refused(proxy))
+        # Nor does a rule about reads give it one, whatever it covers.
+        self.policy(read={"kind": "read", "methods": ["GET", "HEAD", "OPTIONS"], "path": "/*"})
+        self.assertIn("notPermitted", self.is_refused(proxy))
+        # A handshake with a word of its own is no plain GET: without one of its fields it is none, and is not sent either.
+        for fields in ("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n",
+                       "Upgrade: WebSocket, h2c\r\nConnection: keep-alive, Upgrade\r\n", "Upgrade: websocket\r\n"):
+            answer = proxy.ask_in_tunnel(
+                self.chat.place, f"GET /chat HTTP/1.1\r\nHost: {self.chat.place}\r\n{fields}\r\n".encode())
+            self.assertEqual(status(answer), 501, answer)
+        self.assertEqual(self.chat.heads, [])
+
+    def test_a_rule_that_names_websockets_gives_an_ai_agent_one(self) -> None:
+        self.grant("assistant", agent=True)
+        proxy = self.proxy("--grant", "assistant", account=None)
+        self.policy(chat={"kind": "write", "methods": ["WEBSOCKET"], "path": "/chat"})
+        reader, head = self.open(proxy)
+        self.assertEqual((status(head), reader.frame()[1]), (101, b"welcome"))
+        self.assertEqual(self.chat.heads[0]["authorization"], "Bearer " + self.token("work"))
+        # The name is no method on the wire.
+        answer = proxy.ask_in_tunnel(
+            self.chat.place, f"WEBSOCKET /chat HTTP/1.1\r\nHost: {self.chat.place}\r\n\r\n".encode())
+        self.assertEqual(status(answer), 405, answer)
+        # A rule about the handshake binds it, too.
+        self.policy(chat={"kind": "write", "methods": ["WEBSOCKET"], "path": "/chat"},
+                    admin={"kind": "read", "methods": ["GET"], "path": "/*", "requires": {"rolesAll": ["nobody"]}})
+        self.assertIn("denied", self.is_refused(proxy))
+
+    def test_a_websocket_waits_for_the_person_s_step_up(self) -> None:
+        self.policy(chat={"kind": "write", "methods": ["WEBSOCKET"], "path": "/chat",
+                          "stepUp": {"method": "pin", "maxAgeSeconds": 60}})
+        self.assertIn("lanyard step-up", self.is_refused(self.proxy()))
 
     def test_websocket_client_passes(self) -> None:
         python = os.path.join(python_packages(), "python")

@@ -20,7 +20,7 @@ struct ContractTests {
     agent.diagnose askProviders? provider?
     agent.shutdown
     metrics.read
-    provider.add name kind? placement? whoami? revoke? environment? issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? allowedFields? pins? pinsExpireAt? caFile? proxy? policy? preset?
+    provider.add name kind? placement? whoami? revoke? machine? environment? issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? allowedFields? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.list
     provider.get provider
     provider.update provider placement? whoami? revoke? environment? issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? allowedFields? pins? pinsExpireAt? caFile? proxy? policy? preset?
@@ -32,7 +32,7 @@ struct ContractTests {
     signIn.complete signIn redirectUrl!
     signIn.cancel signIn
     signIn.import provider refreshToken! alias?
-    account.add provider secret! username? alias? expiresAt?
+    account.add provider secret?! username? alias? expiresAt?
     account.replace account secret! expiresAt?
     account.list
     account.get account
@@ -178,6 +178,7 @@ struct ContractTests {
     ("effect", "allow deny readOnly"),
     ("resolutionBasis", "selector rule directory issuer active"), ("revocationScope", "token family grant"),
     ("tokenReuse", "none grace strict"), ("unknownOutcomeRule", "reauthenticate replayOnce replayLast"),
+    ("machineGrantType", "clientCredentials jwtBearer githubApp tokenFile"),
     ("accountKind", "openid secret client"), ("placementPlace", "header basic query path"),
     ("narrowing", "keeps sticks unknown"), ("refreshRuleBasis", "configured learned preset assumed"),
     ("failureClass", "transient reauthenticate locked interaction misconfigured"),

@@ -98,6 +98,8 @@ __all__ = [
     "InteractionRequired",
     "KeySlot",
     "LastFailure",
+    "MachineGrant",
+    "MachineGrantType",
     "MetricsReadResult",
     "Narrowing",
     "NotFound",
@@ -394,7 +396,8 @@ class DataLocked(LanyardError):
 class Offline(LanyardError):
     """The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
     then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`,
-    `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+    `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With `noLibrary`
+    this machine lacks the library that makes connections, and the message says which.
 
     The same call may succeed later.
 
@@ -801,6 +804,19 @@ class IdentitySource(OpenEnum):
 
     PERSON = "person"
     RESOURCE = "resource"
+
+
+class MachineGrantType(OpenEnum):
+    """How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749 section
+    4.4). `jwtBearer`: an assertion that `client_key` signs (RFC 7523). `githubApp`: an installation of a GitHub
+    App, whose tokens are asked for with `client_key`. `tokenFile`: the token in a file, exchanged for another
+    (RFC 8693).
+    """
+
+    CLIENT_CREDENTIALS = "clientCredentials"
+    JWT_BEARER = "jwtBearer"
+    GITHUB_APP = "githubApp"
+    TOKEN_FILE = "tokenFile"
 
 
 class Narrowing(OpenEnum):
@@ -2166,6 +2182,34 @@ class LastFailure(Record):
 
 
 @dataclass(frozen=True)
+class MachineGrant(Record):
+    """The grant of a machine identity. Each exchange is this grant: there is no refresh token.
+
+    Attributes:
+        grant: How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749
+            section 4.4). `jwtBearer`: an assertion that `client_key` signs (RFC 7523). `githubApp`: an installation of
+            a GitHub App, whose tokens are asked for with `client_key`. `tokenFile`: the token in a file, exchanged for
+            another (RFC 8693). One of `clientCredentials`, `jwtBearer`, `githubApp`, `tokenFile`.
+        subject: For `jwtBearer`: `sub` of the assertion, such as the person for whom a service account acts.
+            Absent: `client_id`.
+        audience: For `jwtBearer`: `aud` of the assertion. Absent: the token endpoint.
+        lifetime_seconds: For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300.
+        app_id: For `githubApp`: the app's id or client id.
+        installation: For `githubApp`: the number of the installation.
+        path: For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another
+            user than the agent's and root, or that others can write, is refused.
+    """
+
+    grant: Union[MachineGrantType, str]
+    subject: Optional[str] = None
+    audience: Optional[str] = None
+    lifetime_seconds: Optional[int] = None
+    app_id: Optional[str] = None
+    installation: Optional[str] = None
+    path: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class MetricsReadResult(Record):
     """The result of `metrics.read`.
 
@@ -2481,7 +2525,7 @@ class Provider(Record):
     Attributes:
         name: A provider's name.
         issuer: Of `kind` `secret`: the first of its origins when it was added.
-        client_id: Empty for a provider of another `kind` than `openid`.
+        client_id: Empty for `kind` `secret`.
         client_secret_set: True if the provider has a client secret, which no method returns.
         kind: What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a
             secret that a person was given, such as an API key or a password. `client`: a machine identity. One of
@@ -2490,6 +2534,7 @@ class Provider(Record):
             the password of HTTP Basic. `query`: the parameter `name`. `path`: `format` before the path.
         whoami: The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret,
             401 and 403 refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
+        machine: Of `kind` `client`.
         revoke: The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
         client_registered: True if the agent registered the client (RFC 7591).
         client_key_set: True if the provider has a client key, which no method returns.
@@ -2542,6 +2587,7 @@ class Provider(Record):
     kind: Optional[Union[AccountKind, str]] = None
     placement: Optional[SecretPlacement] = None
     whoami: Optional[Whoami] = None
+    machine: Optional[MachineGrant] = None
     revoke: Optional[SecretRevocation] = None
     environment: Optional[List[str]] = None
     client_registered: Optional[bool] = None
@@ -4233,6 +4279,7 @@ class ProviderMethods:
         placement: Optional[Union[SecretPlacement, Mapping[str, Any]]] = None,
         whoami: Optional[Union[Whoami, Mapping[str, Any]]] = None,
         revoke: Optional[Union[SecretRevocation, Mapping[str, Any]]] = None,
+        machine: Optional[Union[MachineGrant, Mapping[str, Any]]] = None,
         environment: Optional[Sequence[str]] = None,
         issuer: Optional[str] = None,
         client_id: Optional[str] = None,
@@ -4270,7 +4317,11 @@ class ProviderMethods:
         the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `NotFound` otherwise.
         Of the `kind` `secret` only these members count, and any other is `InvalidParams`: `name`, `allowed_origins`
         (one at least, unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`,
-        `pins_expire_at`, `ca_file`, `proxy`, `preset`, and `tenant` with a `value`.
+        `pins_expire_at`, `ca_file`, `proxy`, `preset`, and `tenant` with a `value`. Of the `kind` `client` `machine`
+        is required; `issuer` may be absent where `endpoints.token` is given, and these members are `InvalidParams`:
+        `placement`, `whoami`, `revoke`, `environment`, `redirect`, `refresh`, `narrowing`, `require_pkce`, `identity`,
+        `revocation_scope`, `post_logout_redirect_uri`, `preset`, `tenant` with a `claim`, and `authorization` with an
+        `entitlements_url`.
 
         Args:
             name: A provider's name.
@@ -4279,6 +4330,7 @@ class ProviderMethods:
             placement: Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
             whoami: Of `kind` `secret`. Absent: only `account.add` confirms a secret.
             revoke: Of `kind` `secret`. Absent: a sign-out can't end the secret.
+            machine: Of `kind` `client`: how its account gets tokens.
             environment: Of `kind` `secret`: the variables from which programs read it.
             issuer: A URL.
             client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
@@ -4295,8 +4347,9 @@ class ProviderMethods:
             scopes: Scopes. In any order; the agent sorts them.
             resources: Resource indicators (RFC 8707) of the authorization request.
             authorization_parameters: Further parameters of the authorization request and of the device
-                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
-                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
+                authorization request, such as `audience`; of `kind` `client` those of the token request. Names of the
+                protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control characters in a value are
+                refused. No secrets: `provider.get` shows them.
             endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
                 override discovered endpoints.
             redirect: The redirect URI of the browser flow.
@@ -4345,7 +4398,7 @@ class ProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4360,6 +4413,7 @@ class ProviderMethods:
                 "placement": placement,
                 "whoami": whoami,
                 "revoke": revoke,
+                "machine": machine,
                 "environment": environment,
                 "issuer": issuer,
                 "clientId": client_id,
@@ -4560,7 +4614,7 @@ class ProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4705,7 +4759,7 @@ class ProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -4737,6 +4791,7 @@ class AsyncProviderMethods:
         placement: Optional[Union[SecretPlacement, Mapping[str, Any]]] = None,
         whoami: Optional[Union[Whoami, Mapping[str, Any]]] = None,
         revoke: Optional[Union[SecretRevocation, Mapping[str, Any]]] = None,
+        machine: Optional[Union[MachineGrant, Mapping[str, Any]]] = None,
         environment: Optional[Sequence[str]] = None,
         issuer: Optional[str] = None,
         client_id: Optional[str] = None,
@@ -4774,7 +4829,11 @@ class AsyncProviderMethods:
         the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `NotFound` otherwise.
         Of the `kind` `secret` only these members count, and any other is `InvalidParams`: `name`, `allowed_origins`
         (one at least, unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`,
-        `pins_expire_at`, `ca_file`, `proxy`, `preset`, and `tenant` with a `value`.
+        `pins_expire_at`, `ca_file`, `proxy`, `preset`, and `tenant` with a `value`. Of the `kind` `client` `machine`
+        is required; `issuer` may be absent where `endpoints.token` is given, and these members are `InvalidParams`:
+        `placement`, `whoami`, `revoke`, `environment`, `redirect`, `refresh`, `narrowing`, `require_pkce`, `identity`,
+        `revocation_scope`, `post_logout_redirect_uri`, `preset`, `tenant` with a `claim`, and `authorization` with an
+        `entitlements_url`.
 
         Args:
             name: A provider's name.
@@ -4783,6 +4842,7 @@ class AsyncProviderMethods:
             placement: Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
             whoami: Of `kind` `secret`. Absent: only `account.add` confirms a secret.
             revoke: Of `kind` `secret`. Absent: a sign-out can't end the secret.
+            machine: Of `kind` `client`: how its account gets tokens.
             environment: Of `kind` `secret`: the variables from which programs read it.
             issuer: A URL.
             client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
@@ -4799,8 +4859,9 @@ class AsyncProviderMethods:
             scopes: Scopes. In any order; the agent sorts them.
             resources: Resource indicators (RFC 8707) of the authorization request.
             authorization_parameters: Further parameters of the authorization request and of the device
-                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
-                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
+                authorization request, such as `audience`; of `kind` `client` those of the token request. Names of the
+                protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control characters in a value are
+                refused. No secrets: `provider.get` shows them.
             endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
                 override discovered endpoints.
             redirect: The redirect URI of the browser flow.
@@ -4849,7 +4910,7 @@ class AsyncProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4864,6 +4925,7 @@ class AsyncProviderMethods:
                 "placement": placement,
                 "whoami": whoami,
                 "revoke": revoke,
+                "machine": machine,
                 "environment": environment,
                 "issuer": issuer,
                 "clientId": client_id,
@@ -5064,7 +5126,7 @@ class AsyncProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -5209,7 +5271,7 @@ class AsyncProviderMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -5298,7 +5360,7 @@ class SignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5359,7 +5421,7 @@ class SignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5414,7 +5476,7 @@ class SignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5492,7 +5554,7 @@ class SignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5581,7 +5643,7 @@ class AsyncSignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5642,7 +5704,7 @@ class AsyncSignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5697,7 +5759,7 @@ class AsyncSignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5775,7 +5837,7 @@ class AsyncSignInMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5803,20 +5865,22 @@ class AccountMethods:
         self,
         *,
         provider: str,
-        secret: str,
+        secret: Optional[str] = None,
         username: Optional[str] = None,
         alias: Optional[str] = None,
         expires_at: Optional[Union[datetime, str]] = None,
     ) -> AccountAddResult:
-        """Adds a secret that a person was given as an account.
+        """Adds a secret that a person was given, or a machine identity, as an account.
 
         The provider is asked first where it has `whoami`: a secret that it refuses is `SignInFailed` with the reason
         `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret
-        is replaced.
+        is replaced. At a provider of the `kind` `client` it performs the first exchange: a client that the provider
+        refuses is `ProviderMisconfigured`. Twice is the same account. At any other provider it is `InvalidParams`.
 
         Args:
             provider: A provider's name.
-            secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+            secret: For `kind` `secret`, and required there. 64 KiB at most, without control characters. One line
+                end at its end is taken off.
             username: What goes with the secret, such as the name of a login. It comes before the placement's.
             alias: An account's alias. A name that the person chose. It does not start like an id.
             expires_at: When the secret ends. `account.expiring` is sent 7 days, 1 day and 1 hour before.
@@ -5826,6 +5890,8 @@ class AccountMethods:
 
         Raises:
             SignInFailed: The sign-in failed.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
             AccountAmbiguous: Several accounts match.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
@@ -5835,7 +5901,7 @@ class AccountMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
@@ -5889,7 +5955,7 @@ class AccountMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -6152,20 +6218,22 @@ class AsyncAccountMethods:
         self,
         *,
         provider: str,
-        secret: str,
+        secret: Optional[str] = None,
         username: Optional[str] = None,
         alias: Optional[str] = None,
         expires_at: Optional[Union[datetime, str]] = None,
     ) -> AccountAddResult:
-        """Adds a secret that a person was given as an account.
+        """Adds a secret that a person was given, or a machine identity, as an account.
 
         The provider is asked first where it has `whoami`: a secret that it refuses is `SignInFailed` with the reason
         `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret
-        is replaced.
+        is replaced. At a provider of the `kind` `client` it performs the first exchange: a client that the provider
+        refuses is `ProviderMisconfigured`. Twice is the same account. At any other provider it is `InvalidParams`.
 
         Args:
             provider: A provider's name.
-            secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+            secret: For `kind` `secret`, and required there. 64 KiB at most, without control characters. One line
+                end at its end is taken off.
             username: What goes with the secret, such as the name of a login. It comes before the placement's.
             alias: An account's alias. A name that the person chose. It does not start like an id.
             expires_at: When the secret ends. `account.expiring` is sent 7 days, 1 day and 1 hour before.
@@ -6175,6 +6243,8 @@ class AsyncAccountMethods:
 
         Raises:
             SignInFailed: The sign-in failed.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
             AccountAmbiguous: Several accounts match.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
@@ -6184,7 +6254,7 @@ class AsyncAccountMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
@@ -6238,7 +6308,7 @@ class AsyncAccountMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -6798,7 +6868,7 @@ class TokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6864,7 +6934,7 @@ class TokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6922,7 +6992,7 @@ class TokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6986,7 +7056,7 @@ class TokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7050,7 +7120,7 @@ class TokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7121,7 +7191,7 @@ class AsyncTokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7187,7 +7257,7 @@ class AsyncTokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7245,7 +7315,7 @@ class AsyncTokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7309,7 +7379,7 @@ class AsyncTokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7373,7 +7443,7 @@ class AsyncTokenMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7438,7 +7508,7 @@ class IdentityMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7501,7 +7571,7 @@ class AsyncIdentityMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7570,7 +7640,7 @@ class CredentialMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7642,7 +7712,7 @@ class AsyncCredentialMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7781,12 +7851,14 @@ class RequestMethods:
         `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
         only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
         that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
-        refusal has an entry in the audit log, too. Each answer is one use of a budget.
+        WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry
+        in the audit log, too. Each answer is one use of a budget.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            method: An HTTP method.
+            method: `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no
+                read.
             url: The URL of the request. Its query decides nothing: a person who is asked sees it.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.
@@ -7825,7 +7897,7 @@ class RequestMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7958,7 +8030,7 @@ class RequestMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -8023,12 +8095,14 @@ class AsyncRequestMethods:
         `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
         only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
         that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
-        refusal has an entry in the audit log, too. Each answer is one use of a budget.
+        WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry
+        in the audit log, too. Each answer is one use of a budget.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            method: An HTTP method.
+            method: `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no
+                read.
             url: The URL of the request. Its query decides nothing: a person who is asked sees it.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.
@@ -8067,7 +8141,7 @@ class AsyncRequestMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -8200,7 +8274,7 @@ class AsyncRequestMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -8479,7 +8553,7 @@ class SnapshotMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -8566,7 +8640,7 @@ class AsyncSnapshotMethods:
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
                 `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names
-                it.
+                it. With `noLibrary` this machine lacks the library that makes connections, and the message says which.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,

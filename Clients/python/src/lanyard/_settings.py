@@ -7,7 +7,7 @@ from typing import Any, Dict, Optional
 
 from ._generated import PROTOCOL
 
-VERSION: str = "0.1.0"
+VERSION: str = "1.0.0"
 
 CONNECT_SECONDS = 12.0
 """Timeout for connecting and `agent.hello`, also for each reconnection of an event stream: longer than a start."""

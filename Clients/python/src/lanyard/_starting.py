@@ -67,15 +67,25 @@ def agent_program() -> Optional[str]:
 
     Skips relative entries of `PATH`: the choice must not depend on the working directory.
     """
-    installed = os.path.join("share", "lanyard", "python", "lanyard")
-    here = os.path.dirname(os.path.abspath(__file__))
-    places = [os.path.join(here[: -len(installed)], "bin")] if here.endswith(os.sep + installed) else []
+    places = _directories_of_programs(os.path.dirname(os.path.abspath(__file__)))
     places += [place for place in (os.environ.get("PATH") or _USUAL_PATH).split(":") if place.startswith("/")]
     for place in places:
         program = os.path.join(place, "lanyard-agent")
         if os.path.isfile(program) and os.access(program, os.X_OK):
             return program
     return None
+
+
+def _directories_of_programs(package: str) -> List[str]:
+    """Where the programs are that were installed with the directory `package`, by `make install` or as a wheel."""
+    installed = os.sep + os.path.join("share", "lanyard", "python", "lanyard")
+    if package.endswith(installed):
+        return [os.path.join(package[: -len(installed)], "bin")]
+    # PREFIX/lib/python3.12/site-packages/lanyard, of an environment or a user; Debian's name differs.
+    parts = package.split(os.sep)
+    if parts[-2:-1] in (["site-packages"], ["dist-packages"]) and len(parts) > 5:
+        return [os.sep.join([*parts[:-4], "bin"])]
+    return []
 
 
 def start_agent(path: str, connect: Connect, pause: Pause) -> Optional[socket.socket]:

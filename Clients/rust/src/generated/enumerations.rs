@@ -95,6 +95,15 @@ words! {
     /// makes a new one, and nothing proves who signed in.
     IdentitySource { Person = "person", Resource = "resource" }
 
+    /// How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749 section
+    /// 4.4). `jwtBearer`: an assertion that `client_key` signs (RFC 7523). `githubApp`: an installation of a GitHub
+    /// App, whose tokens are asked for with `client_key`. `tokenFile`: the token in a file, exchanged for another
+    /// (RFC 8693).
+    MachineGrantType {
+        ClientCredentials = "clientCredentials", JwtBearer = "jwtBearer", GithubApp = "githubApp",
+        TokenFile = "tokenFile",
+    }
+
     /// What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6).
     /// `sticks`: the new refresh token has the fewer scopes, and the others are lost. `unknown` is treated as
     /// `sticks`.

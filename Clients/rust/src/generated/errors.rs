@@ -50,7 +50,8 @@ errors! {
     DataLocked(2008, "dataLocked") [account, remedies];
     /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
     /// then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`, `proxyUntrusted`
-    /// or `proxyUnreachable` the proxy is the cause, and the message names it.
+    /// or `proxyUnreachable` the proxy is the cause, and the message names it. With `noLibrary` this machine lacks
+    /// the library that makes connections, and the message says which.
     Offline(3001, "offline") retryable [account, retryAfterMs, reason, remedies, outcome];
     /// The provider is temporarily unavailable.
     ProviderUnavailable(3002, "providerUnavailable") retryable [

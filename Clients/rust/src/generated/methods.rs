@@ -98,7 +98,11 @@ methods! {
         /// `ErrorCode::NotFound` otherwise. Of the `kind` `secret` only these members count, and any other is
         /// `ErrorCode::InvalidParams`: `name`, `allowed_origins` (one at least, unless the preset names them),
         /// `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`, `pins_expire_at`, `ca_file`, `proxy`,
-        /// `preset`, and `tenant` with a `value`.
+        /// `preset`, and `tenant` with a `value`. Of the `kind` `client` `machine` is required; `issuer` may be
+        /// absent where `endpoints.token` is given, and these members are `ErrorCode::InvalidParams`: `placement`,
+        /// `whoami`, `revoke`, `environment`, `redirect`, `refresh`, `narrowing`, `require_pkce`, `identity`,
+        /// `revocation_scope`, `post_logout_redirect_uri`, `preset`, `tenant` with a `claim`, and `authorization`
+        /// with an `entitlements_url`.
         "provider.add" add(ProviderAddParams) -> ProviderAddResult or [
             ProviderUnavailable, ProviderMisconfigured, UntrustedServer, Offline, NotFound, StoreUnavailable, Integrity,
         ];
@@ -184,14 +188,16 @@ methods! {
     }
 
     "account" account: AccountMethods, AsyncAccountMethods {
-        /// Adds a secret that a person was given as an account.
+        /// Adds a secret that a person was given, or a machine identity, as an account.
         ///
         /// The provider is asked first where it has `whoami`: a secret that it refuses is `ErrorCode::SignInFailed`
         /// with the reason `secretRefused`, and nothing is stored. The same subject at the same provider is the same
-        /// account, whose secret is replaced.
+        /// account, whose secret is replaced. At a provider of the `kind` `client` it performs the first exchange: a
+        /// client that the provider refuses is `ErrorCode::ProviderMisconfigured`. Twice is the same account. At any
+        /// other provider it is `ErrorCode::InvalidParams`.
         "account.add" add(AccountAddParams) -> AccountAddResult or [
-            SignInFailed, AccountAmbiguous, ProviderUnavailable, ProviderMisconfigured, UntrustedServer, Offline,
-            StoreUnavailable, Integrity, ProviderNotFound,
+            SignInFailed, ReauthenticationRequired, AccountAmbiguous, ProviderUnavailable, ProviderMisconfigured,
+            UntrustedServer, Offline, StoreUnavailable, Integrity, ProviderNotFound,
         ];
 
         /// Replaces the secret of an account.
@@ -345,7 +351,8 @@ methods! {
         /// policy's `requests` name, a path that servers read in two ways is -32602. A request that capabilities name
         /// is allowed only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is
         /// missing. A request that no capability names is allowed, except that an AI agent's grant then has GET and
-        /// HEAD only (1007). A refusal has an entry in the audit log, too. Each answer is one use of a budget.
+        /// HEAD only (1007). A WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`.
+        /// A refusal has an entry in the audit log, too. Each answer is one use of a budget.
         "request.authorize" authorize(RequestAuthorizeParams) -> RequestAuthorizeResult or [
             AccountNotFound, AccountAmbiguous, SignedOut, DataLocked, ReauthenticationRequired, InteractionRequired,
             AccountLocked, Offline, ProviderUnavailable, ProviderMisconfigured, UntrustedServer, TimedOut, Denied,

@@ -99,6 +99,8 @@ inputs! {
         whoami: Whoami,
         /// Of `kind` `secret`. Absent: a sign-out can't end the secret.
         revoke: SecretRevocation,
+        /// Of `kind` `client`: how its account gets tokens.
+        machine: MachineGrant,
         /// Of `kind` `secret`: the variables from which programs read it.
         environment: [String],
         /// A URL.
@@ -123,8 +125,9 @@ inputs! {
         /// Resource indicators (RFC 8707) of the authorization request.
         resources: [String],
         /// Further parameters of the authorization request and of the device authorization request, such as
-        /// `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control
-        /// characters in a value are refused. No secrets: `provider().get` shows them.
+        /// `audience`; of `kind` `client` those of the token request. Names of the protocol (`client_id`,
+        /// `redirect_uri`, `scope`, `prompt`, …) and control characters in a value are refused. No secrets:
+        /// `provider().get` shows them.
         authorization_parameters = "authorizationParameters": { String },
         /// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override
         /// discovered endpoints.
@@ -386,9 +389,10 @@ inputs! {
     AccountAddParams {
         /// A provider's name.
         provider: String,
-        /// 64 KiB at most, without control characters. One line end at its end is taken off.
-        secret: Secret,
     } optional {
+        /// For `kind` `secret`, and required there. 64 KiB at most, without control characters. One line end at its
+        /// end is taken off.
+        secret: Secret,
         /// What goes with the secret, such as the name of a login. It comes before the placement's.
         username: String,
         /// An account's alias. A name that the person chose. It does not start like an id.
@@ -611,7 +615,7 @@ inputs! {
     RequestAuthorizeParams {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         account: String,
-        /// An HTTP method.
+        /// `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no read.
         method: String,
         /// The URL of the request. Its query decides nothing: a person who is asked sees it.
         url: String,
@@ -1112,6 +1116,30 @@ inputs! {
         /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
         epoch: String,
         sequence: u64,
+    }
+
+    /// The grant of a machine identity. Each exchange is this grant: there is no refresh token.
+    MachineGrant {
+        /// How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749
+        /// section 4.4). `jwtBearer`: an assertion that `client_key` signs (RFC 7523). `githubApp`: an installation
+        /// of a GitHub App, whose tokens are asked for with `client_key`. `tokenFile`: the token in a file, exchanged
+        /// for another (RFC 8693). One of `clientCredentials`, `jwtBearer`, `githubApp`, `tokenFile`.
+        grant: MachineGrantType,
+    } optional {
+        /// For `jwtBearer`: `sub` of the assertion, such as the person for whom a service account acts. Absent:
+        /// `client_id`.
+        subject: String,
+        /// For `jwtBearer`: `aud` of the assertion. Absent: the token endpoint.
+        audience: String,
+        /// For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300.
+        lifetime_seconds = "lifetimeSeconds": u64,
+        /// For `githubApp`: the app's id or client id.
+        app_id = "appId": String,
+        /// For `githubApp`: the number of the installation.
+        installation: String,
+        /// For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another user
+        /// than the agent's and root, or that others can write, is refused.
+        path: String,
     }
 
     /// A request that the agent delivers.

@@ -940,7 +940,7 @@ records! {
         name: String,
         /// Of `kind` `secret`: the first of its origins when it was added.
         issuer: String,
-        /// Empty for a provider of another `kind` than `openid`.
+        /// Empty for `kind` `secret`.
         client_id = "clientId": String,
         /// True if the provider has a client secret, which no method returns.
         client_secret_set = "clientSecretSet": bool,
@@ -955,6 +955,8 @@ records! {
         /// The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and
         /// 403 refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
         whoami: Whoami,
+        /// Of `kind` `client`.
+        machine: MachineGrant,
         /// The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
         revoke: SecretRevocation,
         environment: [String],

@@ -367,7 +367,8 @@ export class DataLockedError extends LanyardError {
 /**
  * The provider is unreachable and there is no valid access token, or the server of a request can't be reached: then
  * `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`, `proxyUntrusted` or
- * `proxyUnreachable` the proxy is the cause, and the message names it.
+ * `proxyUnreachable` the proxy is the cause, and the message names it. With `noLibrary` this machine lacks the library
+ * that makes connections, and the message says which.
  *
  * The same call may succeed later.
  *

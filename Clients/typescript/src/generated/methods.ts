@@ -306,7 +306,11 @@ export class ProviderMethods {
    * the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `NotFoundError` otherwise.
    * Of the `kind` `secret` only these members count, and any other is `InvalidParamsError`: `name`, `allowedOrigins`
    * (one at least, unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`,
-   * `pinsExpireAt`, `caFile`, `proxy`, `preset`, and `tenant` with a `value`.
+   * `pinsExpireAt`, `caFile`, `proxy`, `preset`, and `tenant` with a `value`. Of the `kind` `client` `machine` is
+   * required; `issuer` may be absent where `endpoints.token` is given, and these members are `InvalidParamsError`:
+   * `placement`, `whoami`, `revoke`, `environment`, `redirect`, `refresh`, `narrowing`, `requirePkce`, `identity`,
+   * `revocationScope`, `postLogoutRedirectUri`, `preset`, `tenant` with a `claim`, and `authorization` with an
+   * `entitlementsUrl`.
    *
    * @returns With `provider`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
@@ -316,7 +320,8 @@ export class ProviderMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -375,7 +380,8 @@ export class ProviderMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -441,7 +447,8 @@ export class ProviderMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -481,7 +488,8 @@ export class SignInMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -514,7 +522,8 @@ export class SignInMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -550,7 +559,8 @@ export class SignInMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -596,7 +606,8 @@ export class SignInMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -619,14 +630,17 @@ export class AccountMethods {
   }
 
   /**
-   * Adds a secret that a person was given as an account.
+   * Adds a secret that a person was given, or a machine identity, as an account.
    *
    * The provider is asked first where it has `whoami`: a secret that it refuses is `SignInFailedError` with the reason
    * `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret is
-   * replaced.
+   * replaced. At a provider of the `kind` `client` it performs the first exchange: a client that the provider refuses
+   * is `ProviderMisconfiguredError`. Twice is the same account. At any other provider it is `InvalidParamsError`.
    *
    * @returns With `account`.
    * @throws `SignInFailedError` - The sign-in failed.
+   * @throws `ReauthenticationRequiredError` - The refresh token is no longer valid (revoked, expired or reused), or
+   *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
@@ -635,7 +649,8 @@ export class AccountMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
@@ -666,7 +681,8 @@ export class AccountMethods {
    *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -904,7 +920,8 @@ export class TokenMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -936,7 +953,8 @@ export class TokenMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -971,7 +989,8 @@ export class TokenMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1004,7 +1023,8 @@ export class TokenMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1039,7 +1059,8 @@ export class TokenMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1080,7 +1101,8 @@ export class IdentityMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1122,7 +1144,8 @@ export class CredentialMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1183,8 +1206,9 @@ export class RequestMethods {
    * The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's `requests`
    * name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only if all of
    * them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no capability
-   * names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A refusal has an entry in the
-   * audit log, too. Each answer is one use of a budget.
+   * names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A WebSocket is no read: an AI
+   * agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in the audit log, too. Each
+   * answer is one use of a budget.
    *
    * @returns With `account`, `accessToken`, `tokenType`, `placement`, `proof`, `otherTokens`, `fingerprint`,
    *   `expiresAt`, `decision`.
@@ -1198,7 +1222,8 @@ export class RequestMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1256,7 +1281,8 @@ export class RequestMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1368,7 +1394,8 @@ export class SnapshotMethods {
    * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`,
-   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it.
+   *   `proxyRefused`, `proxyUntrusted` or `proxyUnreachable` the proxy is the cause, and the message names it. With
+   *   `noLibrary` this machine lacks the library that makes connections, and the message says which.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,

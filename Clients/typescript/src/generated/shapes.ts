@@ -510,6 +510,17 @@ export const LastFailure: Shape<types.LastFailure> =
     reason: optional(text),
   }));
 
+export const MachineGrant: Shape<types.MachineGrant> =
+  new Shape("MachineGrant", () => ({
+    grant: required(text),
+    subject: optional(text),
+    audience: optional(text),
+    lifetimeSeconds: optional(integer),
+    appId: optional(text),
+    installation: optional(text),
+    path: optional(text),
+  }));
+
 export const MetricsReadResult: Shape<types.MetricsReadResult> =
   new Shape("MetricsReadResult", () => ({
     at: required(instant),
@@ -666,6 +677,7 @@ export const Provider: Shape<types.Provider> =
     kind: optional(text),
     placement: optional(SecretPlacement.decode),
     whoami: optional(Whoami.decode),
+    machine: optional(MachineGrant.decode),
     revoke: optional(SecretRevocation.decode),
     environment: optional(list(text)),
     clientRegistered: optional(boolean),

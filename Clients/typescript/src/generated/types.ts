@@ -197,6 +197,18 @@ export type IdentitySource = Open<
 >;
 
 /**
+ * How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749 section 4.4).
+ * `jwtBearer`: an assertion that `clientKey` signs (RFC 7523). `githubApp`: an installation of a GitHub App, whose
+ * tokens are asked for with `clientKey`. `tokenFile`: the token in a file, exchanged for another (RFC 8693).
+ */
+export type MachineGrantType = Open<
+  | "clientCredentials"
+  | "jwtBearer"
+  | "githubApp"
+  | "tokenFile"
+>;
+
+/**
  * What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6). `sticks`: the
  * new refresh token has the fewer scopes, and the others are lost. `unknown` is treated as `sticks`.
  */
@@ -1359,6 +1371,34 @@ export interface LastFailure {
   readonly reason?: string;
 }
 
+/** The grant of a machine identity. Each exchange is this grant: there is no refresh token. */
+export interface MachineGrant {
+  /**
+   * How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749 section 4.4).
+   * `jwtBearer`: an assertion that `clientKey` signs (RFC 7523). `githubApp`: an installation of a GitHub App, whose
+   * tokens are asked for with `clientKey`. `tokenFile`: the token in a file, exchanged for another (RFC 8693). One of
+   * `clientCredentials`, `jwtBearer`, `githubApp`, `tokenFile`.
+   */
+  readonly grant: MachineGrantType;
+  /**
+   * For `jwtBearer`: `sub` of the assertion, such as the person for whom a service account acts. Absent: `clientId`.
+   */
+  readonly subject?: string | undefined;
+  /** For `jwtBearer`: `aud` of the assertion. Absent: the token endpoint. */
+  readonly audience?: string | undefined;
+  /** For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300. */
+  readonly lifetimeSeconds?: number | undefined;
+  /** For `githubApp`: the app's id or client id. */
+  readonly appId?: string | undefined;
+  /** For `githubApp`: the number of the installation. */
+  readonly installation?: string | undefined;
+  /**
+   * For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another user than the
+   * agent's and root, or that others can write, is refused.
+   */
+  readonly path?: string | undefined;
+}
+
 /** The result of `metrics.read`. */
 export interface MetricsReadResult {
   /** When the figures were read. */
@@ -1621,7 +1661,7 @@ export interface Provider {
   readonly name: string;
   /** Of `kind` `secret`: the first of its origins when it was added. */
   readonly issuer: string;
-  /** Empty for a provider of another `kind` than `openid`. */
+  /** Empty for `kind` `secret`. */
   readonly clientId: string;
   /** True if the provider has a client secret, which no method returns. */
   readonly clientSecretSet: boolean;
@@ -1641,6 +1681,8 @@ export interface Provider {
    * it. The others are JSON Pointers (RFC 6901) into the JSON answer.
    */
   readonly whoami?: Whoami;
+  /** Of `kind` `client`. */
+  readonly machine?: MachineGrant;
   /** The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`. */
   readonly revoke?: SecretRevocation;
   readonly environment?: readonly string[];
@@ -2472,6 +2514,8 @@ export interface ProviderAddParams {
   readonly whoami?: Whoami | undefined;
   /** Of `kind` `secret`. Absent: a sign-out can't end the secret. */
   readonly revoke?: SecretRevocation | undefined;
+  /** Of `kind` `client`: how its account gets tokens. */
+  readonly machine?: MachineGrant | undefined;
   /** Of `kind` `secret`: the variables from which programs read it. */
   readonly environment?: readonly string[] | undefined;
   /** A URL. */
@@ -2507,9 +2551,9 @@ export interface ProviderAddParams {
   /** Resource indicators (RFC 8707) of the authorization request. */
   readonly resources?: readonly string[] | undefined;
   /**
-   * Further parameters of the authorization request and of the device authorization request, such as `audience`. Names
-   * of the protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control characters in a value are refused.
-   * No secrets: `provider.get` shows them.
+   * Further parameters of the authorization request and of the device authorization request, such as `audience`; of
+   * `kind` `client` those of the token request. Names of the protocol (`client_id`, `redirect_uri`, `scope`, `prompt`,
+   * …) and control characters in a value are refused. No secrets: `provider.get` shows them.
    */
   readonly authorizationParameters?: Readonly<Record<string, string>> | undefined;
   /**
@@ -2831,11 +2875,12 @@ export interface AccountAddParams {
   /** A provider's name. */
   readonly provider: string;
   /**
-   * 64 KiB at most, without control characters. One line end at its end is taken off.
+   * For `kind` `secret`, and required there. 64 KiB at most, without control characters. One line end at its end is
+   * taken off.
    *
    * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
    */
-  readonly secret: string;
+  readonly secret?: string | undefined;
   /** What goes with the secret, such as the name of a login. It comes before the placement's. */
   readonly username?: string | undefined;
   /** An account's alias. A name that the person chose. It does not start like an id. */
@@ -3066,7 +3111,7 @@ export interface TokenProofParams {
 export interface RequestAuthorizeParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An HTTP method. */
+  /** `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no read. */
   readonly method: string;
   /** The URL of the request. Its query decides nothing: a person who is asked sees it. */
   readonly url: string;

@@ -34,6 +34,7 @@ package final class AgentService: Sendable {
   package let accounts: AccountDirectory
   package let signIns: SignInCoordinator
   package let secretAdmission: SecretAdmission
+  package let machineAdmission: MachineAdmission
   let secretExpiry: SecretExpiryWatch
   package let revocations: RevocationWorker
   package let operations: OperationWorker
@@ -120,6 +121,7 @@ package final class AgentService: Sendable {
     signIns = SignInCoordinator(dependencies: dependencies, accounts: accounts)
     secretExpiry = SecretExpiryWatch(dependencies: dependencies, accounts: accounts)
     secretAdmission = SecretAdmission(signIns, expiry: secretExpiry)
+    machineAdmission = MachineAdmission(signIns)
     backups = BackupCoordinator(
       vault: vault, accounts: accounts, events: events, files: environment.backups, clock: environment.clock)
     revocations = RevocationWorker(dependencies: dependencies)

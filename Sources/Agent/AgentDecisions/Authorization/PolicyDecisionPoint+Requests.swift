@@ -83,7 +83,8 @@ extension PolicyDecisionPoint {
     let own = question.capability.map { [$0] } ?? []
     do throws(RequestPath.Refusal) {
       switch try RequestNaming(
-        of: question.method, question.url, under: policyCache.policy(of: question.provider))
+        of: question.method, question.url, isForAgent: question.caller.isForAgent,
+        under: policyCache.policy(of: question.provider))
       {
       case .none: return question.isCoveredUnnamed ? own : []
       case .unreadable: return own.isEmpty ? ["request"] : own

@@ -35,7 +35,8 @@ extension PolicyDecisionPoint {
     guard let shadow = policyCache.shadow(of: found.provider) else { return [] }
     var decided: Decision?
     var mayGo = question.isCoveredUnnamed
-    let naming = try? RequestNaming(of: question.method, question.url, under: .document(shadow))
+    let naming = try? RequestNaming(
+      of: question.method, question.url, isForAgent: question.caller.isForAgent, under: .document(shadow))
     if case .capabilities(let names)? = naming {
       let own = question.capability.map { [$0] } ?? []
       let all = (own.filter { !names.contains($0) } + names).map {

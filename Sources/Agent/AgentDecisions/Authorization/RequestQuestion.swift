@@ -7,6 +7,7 @@ package import AgentStore
 package struct RequestQuestion: Sendable {
   package var account: AccountID
   package var provider: ProviderName
+  /// `WebSocketMethod.name` for a WebSocket.
   package var method: String
   /// The URL as it is sent.
   package var url: HTTPURL

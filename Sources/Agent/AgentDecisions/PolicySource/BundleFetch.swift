@@ -45,6 +45,7 @@ struct BundleFetch {
     case .untrusted: throw Failure(refusal: .untrustedServer)
     case .unknown(.tooLarge, _): throw Failure(refusal: .tooLarge)
     case .notConnected(.proxy(let failure)): throw Failure(refusal: .proxy(failure))
+    case .notConnected(.noLibrary(let library)): throw Failure(refusal: .noLibrary(library))
     case .notConnected, .unknown: throw Failure(refusal: .unreachable)
     }
   }

@@ -10,6 +10,7 @@ package import Secrets
 /// What a caller asks of `request.authorize`.
 package struct RequestToAuthorize: Sendable {
   package var account: AccountID
+  /// `WebSocketMethod.name` for a WebSocket.
   package var method: String
   package var url: String
   /// Only these origins count, in normal form; nil: all of the provider's.
@@ -122,8 +123,8 @@ package struct RequestAuthorizer: Sendable {
       throw error.failure(of: wanted.account, at: "/url")
     }
     guard permission?.covers(origin: url.origin) ?? true else { throw .caller(.notCovered) }
-    guard RequestMachine.canSend(wanted.method) else {
-      throw .invalidParameter("/method", expected: RequestMachine.expectedMethod)
+    guard RequestMachine.canAuthorize(wanted.method) else {
+      throw .invalidParameter("/method", expected: RequestMachine.expectedToAuthorize)
     }
     let question = RequestQuestion(
       account: wanted.account, provider: route.provider.configuration.name, method: wanted.method, url: url,
@@ -195,8 +196,8 @@ package struct RequestAuthorizer: Sendable {
       expiresAt: answer.expiresAt)
     if token.deviceKey != nil {
       let proof = ProofRequest(
-        method: question.method, url: question.url, fingerprint: token.facts.fingerprint, nonce: wanted.nonce,
-        permission: permission)
+        method: WebSocketMethod.sent(for: question.method), url: question.url,
+        fingerprint: token.facts.fingerprint, nonce: wanted.nonce, permission: permission)
       authorized.proof = try await account.proof(for: proof).proof
     }
     return authorized

@@ -25,16 +25,18 @@ package struct DeviceAuthorization: Sendable {
   package init?(body: Secret) {
     let read = ProviderJSON.read(body) { node -> DeviceAuthorization? in
       guard let deviceCode = node["device_code"]?.secret, deviceCode.count > 0,
-        let userCode = node["user_code"]?.string, Self.isTypeable(userCode),
+        !node["device_code"]!.isDoubtful, let userCode = node["user_code"]?.idText, Self.isTypeable(userCode),
         // Google said `verification_url` before there was a standard, and others took it over.
-        let page = (node["verification_uri"] ?? node["verification_url"])?.string.flatMap(Self.page)
+        let page = Self.page(node["verification_uri"], else: node["verification_url"])
       else { return nil }
-      let complete = (node["verification_uri_complete"] ?? node["verification_url_complete"])?.string
-      let lifetime = node["expires_in"]?.seconds ?? Self.defaultLifetime
-      guard lifetime > .zero else { return nil }
+      let told = node["expires_in"]?.seconds
+      // No server issues a code that has expired: 0 is unknown.
+      let lifetime = told.flatMap { $0 > .zero ? $0 : nil } ?? Self.defaultLifetime
       return DeviceAuthorization(
         deviceCode: deviceCode, userCode: userCode, verificationURI: page,
-        verificationURIComplete: complete.flatMap(Self.page), lifetime: min(lifetime, Self.longestLifetime),
+        verificationURIComplete: Self.page(
+          node["verification_uri_complete"], else: node["verification_url_complete"]),
+        lifetime: min(lifetime, Self.longestLifetime),
         interval: min(
           max(node["interval"]?.seconds ?? DevicePolling.defaultInterval, .seconds(1)), Self.longestLifetime))
     }
@@ -56,6 +58,11 @@ package struct DeviceAuthorization: Sendable {
 
   private static func isTypeable(_ code: String) -> Bool {
     (1...longestUserCode).contains(code.utf8.count) && code.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+  }
+
+  /// The first of two members that is a page: one that is null or empty is as absent.
+  private static func page(_ first: JSONNode?, else second: JSONNode?) -> String? {
+    [first, second].lazy.compactMap { $0?.string.flatMap(page) }.first
   }
 
   /// A page of the web that a person may be sent to, and nothing else: it ends up in a browser. Real ones have

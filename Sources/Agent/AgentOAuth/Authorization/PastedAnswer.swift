@@ -29,7 +29,7 @@ package enum PastedAnswer: Equatable {
 
   /// Nil if it is neither.
   package init?(_ pasted: Secret) {
-    let whole = pasted.withBytes { Self.joined($0.trimmed) }
+    let whole = pasted.plain.withBytes { Self.joined($0.trimmed) }
     guard let answer = whole.withBytes({ Self.read($0[...]) }) else { return nil }
     self = answer
   }
@@ -49,11 +49,16 @@ package enum PastedAnswer: Equatable {
       default:
         isAfterLineEnd = false
         plain.append(byte)
-        if isAddress, byte == UInt8(ascii: "&"), rest.starts(with: "amp;".utf8) { rest = rest.dropFirst(4) }
+        if isAddress, byte == UInt8(ascii: "&"), let name = ampersands.first(where: { rest.starts(with: $0) }) {
+          rest = rest.dropFirst(name.count)
+        }
       }
     }
     return plain.finish()
   }
+
+  /// What stands behind the `&` of an ampersand in HTML.
+  private static let ampersands = ["amp;", "#38;", "#038;", "#x26;", "#X26;"].map { Array($0.utf8) }
 
   private static func read(_ text: Slice<UnsafeRawBufferPointer>) -> PastedAnswer? {
     // Some pages add one (`#_=_`); the answer is never in it (response_mode=query).
@@ -83,7 +88,7 @@ extension UnsafeRawBufferPointer {
   /// Without what a terminal or a mail puts around a copied line: blanks, quotes, the angle brackets of RFC 3986
   /// Appendix C.
   fileprivate var trimmed: Slice<UnsafeRawBufferPointer> {
-    let around = Array(" \t\r\n\"'<>".utf8)
+    let around = Array(" \t\r\n\"'`<>".utf8)
     var text = drop { around.contains($0) }
     while let last = text.last, around.contains(last) { text.removeLast() }
     return text
@@ -100,6 +105,37 @@ extension Slice<UnsafeRawBufferPointer> {
 }
 
 extension Secret {
+  /// Without what an editor, a chat or a mail puts into a text unseen or in the place of plain characters: characters
+  /// without width and typographic quotes go, and a blank or a line end that is none of ASCII becomes one. None of them is
+  /// in an address or a code.
+  fileprivate var plain: Secret {
+    withBytes { bytes in
+      var plain = SecretBuilder(capacity: bytes.count)
+      var rest = bytes[...]
+      while let byte = rest.first {
+        let odd = byte < 0x80 ? nil : Self.oddCharacters.first { rest.starts(with: $0.bytes) }
+        let replacement: UInt8? = if let odd { odd.replacement } else { byte }
+        if let replacement { plain.append(replacement) }
+        rest = rest.dropFirst(odd?.bytes.count ?? 1)
+      }
+      return plain.finish()
+    }
+  }
+
+  private static let oddCharacters: [(bytes: [UInt8], replacement: UInt8?)] = {
+    let blanks: [ClosedRange<UInt32>] = [
+      0xA0...0xA0, 0x2000...0x200A, 0x202F...0x202F, 0x205F...0x205F, 0x3000...0x3000,
+    ]
+    let unseen: [ClosedRange<UInt32>] = [
+      0xAB...0xAB, 0xAD...0xAD, 0xBB...0xBB, 0x200B...0x200F, 0x2018...0x201F, 0x202A...0x202E, 0x2039...0x203A,
+      0x2060...0x2064, 0xFEFF...0xFEFF,
+    ]
+    func all(_ ranges: [ClosedRange<UInt32>], _ replacement: UInt8?) -> [(bytes: [UInt8], replacement: UInt8?)] {
+      ranges.joined().compactMap { Unicode.Scalar($0) }.map { (Array(String($0).utf8), replacement) }
+    }
+    return all(blanks, UInt8(ascii: " ")) + all([0x2028...0x2029], UInt8(ascii: "\n")) + all(unseen, nil)
+  }()
+
   /// RFC 6749 Appendix A.11, without the blank, which no server uses and every sentence has.
   fileprivate var isCode: Bool { count > 0 && withBytes { $0.allSatisfy { (0x21...0x7E).contains($0) } } }
 }

@@ -7,7 +7,7 @@ package import Secrets
 extension ProviderClient {
   package enum DeviceBeginning: Sendable {
     case begun(DeviceAuthorization, sentAt: BootInstant)
-    /// 200, and nothing that a person could follow.
+    /// A success, and nothing that a person could follow.
     case unreadable
     case failed(ExchangeFailure)
   }
@@ -19,7 +19,7 @@ extension ProviderClient {
     var form = FormBody.deviceAuthorization(scopes: scopes, details: details, at: provider.configuration)
     guard let fields = authenticate(&form, at: endpoint, naming: true) else { return .failed(.unsigned) }
     switch await send(request("POST", endpoint, fields: fields, body: form.finish())) {
-    case .response(let response) where response.status == 200:
+    case .response(let response) where (200...299).contains(response.status):
       recordTime(response)
       if let begun = DeviceAuthorization(body: response.body) { return .begun(begun, sentAt: response.sentAt) }
       // `error` with 200, as GitHub answers.

@@ -26,6 +26,15 @@ extension Provider {
     }
   }
 
+  /// The provider's metadata lists how a client must authenticate to revoke, and this client's method is not in it:
+  /// a revocation will be refused.
+  package var refusesItsRevocations: Bool {
+    guard endpoints.revocation != nil, let told = metadata?.revocationEndpointAuthMethods, !told.isEmpty else {
+      return false
+    }
+    return !told.contains(authenticationMethod.rawValue)
+  }
+
   /// Takes the choice, or says what is missing for it.
   package mutating func authenticate(
     by chosen: ClientAuthMethod?, signer: any ClientKeySigner

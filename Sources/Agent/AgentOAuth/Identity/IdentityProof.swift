@@ -178,8 +178,10 @@ package struct IdentityProof {
     do throws(DocumentFailure) {
       return try await client.documents.readKeys(into: keySets)
     } catch {
-      if case .malformed = error { throw .idTokenInvalid(.keySetMalformed) }
-      throw .keysUnread(error)
+      switch error {
+      case .malformed, .page: throw .idTokenInvalid(.keySetMalformed)
+      default: throw .keysUnread(error)
+      }
     }
   }
 
@@ -243,13 +245,14 @@ package struct IdentityProof {
 
   func person(_ told: Claims) throws(IdentityFailure) -> Person {
     guard let subject = told.subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count),
-      !Identity.isUnproven(subject)
+      !Identity.isUnproven(subject), !MendedText.isDoubtful(subject)
     else {
       throw .subjectMissing
     }
     let configuration = client.provider.configuration
     var known = told.tenant
     if case .value(let value)? = configuration.tenant { known = value }
+    if known.map(MendedText.isDoubtful) == true { known = nil }
     if case .claim? = configuration.tenant, known == nil {
       throw .tenantMissing
     }

@@ -42,17 +42,4 @@ extension JSONNode {
   }
 
   private static let mostTold = 8
-
-  /// What a value is, in words.
-  var kindForPeople: String {
-    switch kind {
-    case .null: "null"
-    case .true: "true"
-    case .false: "false"
-    case .number: "a number"
-    case .string: "a text"
-    case .array: "a list"
-    case .object: "an object"
-    }
-  }
 }

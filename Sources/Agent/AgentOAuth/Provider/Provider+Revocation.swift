@@ -22,15 +22,6 @@ extension Provider {
     configuration.kind == .secret ? configuration.secret?.revoke != nil : endpoints.revocation != nil
   }
 
-  /// The provider's metadata lists how a client must authenticate to revoke, and this client's method is not in it:
-  /// a revocation will be refused.
-  package var refusesItsRevocations: Bool {
-    guard endpoints.revocation != nil, let told = metadata?.revocationEndpointAuthMethods, !told.isEmpty else {
-      return false
-    }
-    return !told.contains(authenticationMethod.rawValue)
-  }
-
   /// Whether a token that `kept` was to revoke may be sent to this provider's revocation endpoint: the same client, and
   /// an endpoint at an origin that `kept` had already.
   package func mayRevoke(for kept: Provider) -> Bool {

@@ -66,7 +66,8 @@ package struct Provider: Sendable {
   /// True if a provider of a resource may have this provider's client: one that its operator gave, of the same server.
   /// A secret goes along only where the server is reached in the same way.
   package func lendsClient(to other: Provider, notOf document: String?) -> Bool {
-    guard configuration.issuer == other.configuration.issuer, endpoints.token == other.endpoints.token,
+    guard configuration.kind == .openid, configuration.issuer == other.configuration.issuer,
+      endpoints.token == other.endpoints.token,
       endpoints.authorization == other.endpoints.authorization, registration == nil, !isGone,
       !configuration.clientID.isEmpty, configuration.clientID != document
     else { return false }
@@ -230,7 +231,7 @@ package struct Provider: Sendable {
       writer.member("narrowing", it.narrowing.rawValue)
       writer.member("dpop", it.dpop.rawValue)
       it.writeExactness(to: &writer)
-      it.writeSecrets(to: &writer)
+      it.writeKind(to: &writer)
       writer.key("errorCodes")
       writer.beginObject()
       for (code, meaning) in it.errorCodes.sorted(by: { $0.key < $1.key }) {
@@ -310,7 +311,7 @@ package struct Provider: Sendable {
       it.narrowing = node["narrowing"]?.string.flatMap { .init(rawValue: $0) } ?? .unknown
       it.dpop = node["dpop"]?.string.flatMap { .init(rawValue: $0) } ?? .auto
       it.readExactness(node)
-      it.readSecrets(node)
+      it.readKind(node)
       for (code, meaning) in node.members(of: "errorCodes") {
         guard let code = code.string, let meaning = meaning.string.flatMap({ FailureClass(rawValue: $0) }) else {
           continue

@@ -25,18 +25,22 @@ extension ProviderConfiguration {
     }
   }
 
-  func writeSecrets(to writer: inout JSONWriter) {
+  /// The kind, and what a provider of this kind alone has.
+  func writeKind(to writer: inout JSONWriter) {
     if kind != .openid { writer.member("kind", kind.rawValue) }
-    guard let secret else { return }
-    writer.key("secret")
-    writer.beginObject()
-    secret.write(to: &writer)
-    writer.endObject()
+    if let secret {
+      writer.key("secret")
+      writer.beginObject()
+      secret.write(to: &writer)
+      writer.endObject()
+    }
+    machine?.write(to: &writer, as: "machine")
   }
 
-  mutating func readSecrets(_ record: JSONNode) {
+  mutating func readKind(_ record: JSONNode) {
     kind = record["kind"]?.string.flatMap { AccountKind(rawValue: $0) } ?? .openid
     secret = record["secret"].flatMap { SecretSettings($0) }
+    machine = record["machine"].flatMap { MachineGrant($0) }
   }
 
   func writeExactness(to writer: inout JSONWriter) {

@@ -16,13 +16,13 @@ extension ServerMetadata {
     }
     authorizationResponseIssuer = node["authorization_response_iss_parameter_supported"]?.bool ?? false
     requiresPushedAuthorization = node["require_pushed_authorization_requests"]?.bool ?? false
-    tokenEndpointAuthMethods = node["token_endpoint_auth_methods_supported"]?.strings ?? []
-    revocationEndpointAuthMethods = node["revocation_endpoint_auth_methods_supported"]?.strings ?? []
-    codeChallengeMethods = node["code_challenge_methods_supported"]?.strings ?? []
-    idTokenAlgorithms = node["id_token_signing_alg_values_supported"]?.strings ?? []
-    dpopAlgorithms = node["dpop_signing_alg_values_supported"]?.strings ?? []
-    authorizationDetailsTypes = node["authorization_details_types_supported"]?.strings ?? []
-    scopesSupported = node["scopes_supported"]?.strings.map { Self.bounded($0) }
+    tokenEndpointAuthMethods = node["token_endpoint_auth_methods_supported"].texts ?? []
+    revocationEndpointAuthMethods = node["revocation_endpoint_auth_methods_supported"].texts ?? []
+    codeChallengeMethods = node["code_challenge_methods_supported"].texts ?? []
+    idTokenAlgorithms = node["id_token_signing_alg_values_supported"].texts ?? []
+    dpopAlgorithms = node["dpop_signing_alg_values_supported"].texts ?? []
+    authorizationDetailsTypes = node["authorization_details_types_supported"].texts ?? []
+    scopesSupported = node["scopes_supported"].texts.map { Self.bounded($0) }
     clientIDMetadataDocuments = node["client_id_metadata_document_supported"]?.bool ?? false
   }
 
@@ -151,5 +151,12 @@ extension ServerMetadata.Endpoints {
     writer.member("end_session_endpoint", endSession)
     writer.member("registration_endpoint", registration)
     writer.member("pushed_authorization_request_endpoint", pushedAuthorizationRequest)
+  }
+}
+
+extension JSONNode? {
+  /// A list of texts, or the words of one text, as some servers write a list; nil for neither.
+  fileprivate var texts: [String]? {
+    self?.strings ?? self?.string?.split(separator: " ").map(String.init)
   }
 }

@@ -4,6 +4,8 @@ internal import AgentPorts
 /// Why a document of the provider could not be read.
 package enum DocumentFailure: Error, Sendable {
   case offline(ConnectFailure), untrusted(TrustFailure), unavailable(status: Int), malformed
+  /// A page for people, as a captive portal sends it, or a server that answers every path with its own.
+  case page
   /// The document names another issuer than the one that it was asked for (RFC 8414 §3.3).
   case issuerMismatch
   /// Its address leads to this other origin, or nil if its redirects are not followed for another reason. Nothing was sent
@@ -15,7 +17,7 @@ package enum DocumentFailure: Error, Sendable {
     switch self {
     case .offline: true
     case .unavailable(let status): status == 0 || status == 429 || status >= 500
-    case .untrusted, .malformed, .issuerMismatch, .redirected: false
+    case .untrusted, .malformed, .page, .issuerMismatch, .redirected: false
     }
   }
 
@@ -23,7 +25,7 @@ package enum DocumentFailure: Error, Sendable {
   package var isNoDocument: Bool {
     switch self {
     case .unavailable: !isTemporary
-    case .malformed, .redirected: true
+    case .malformed, .page, .redirected: true
     case .offline, .untrusted, .issuerMismatch: false
     }
   }
@@ -33,7 +35,7 @@ package enum DocumentFailure: Error, Sendable {
     switch self {
     case .offline, .untrusted: true
     case .unavailable: isTemporary
-    case .malformed, .issuerMismatch, .redirected: false
+    case .malformed, .page, .issuerMismatch, .redirected: false
     }
   }
 

@@ -16,12 +16,14 @@ package struct ProviderClient: Sendable {
     package var keys: any ClientKeySigner
     package var signatures: any SignatureVerifier
     package var time: any ProviderClock
+    package var subjectTokens: any SubjectTokenFiles
     package var nonces: DPoPNonces
     package var refusals: ProviderRefusals?
 
     package init(
       http: any HTTPExchange, clock: any AgentClock, entropy: any Entropy, keys: any ClientKeySigner,
-      signatures: any SignatureVerifier, time: any ProviderClock, nonces: DPoPNonces = DPoPNonces(),
+      signatures: any SignatureVerifier, time: any ProviderClock,
+      subjectTokens: any SubjectTokenFiles = NoSubjectTokenFiles(), nonces: DPoPNonces = DPoPNonces(),
       refusals: ProviderRefusals? = nil
     ) {
       self.http = http
@@ -30,6 +32,7 @@ package struct ProviderClient: Sendable {
       self.keys = keys
       self.signatures = signatures
       self.time = time
+      self.subjectTokens = subjectTokens
       self.nonces = nonces
       self.refusals = refusals
     }
@@ -45,103 +48,17 @@ package struct ProviderClient: Sendable {
   var now: Timestamp { dependencies.time.now(for: provider.configuration.name) }
   var signatures: any SignatureVerifier { dependencies.signatures }
 
-  /// The answer of a token endpoint, before anything in it is judged.
-  package enum TokenAnswer: Sendable {
-    /// 200 with tokens in it: raw, to be staged first.
-    case answered(body: Secret, sentAt: BootInstant)
-    case failed(ExchangeFailure)
-  }
-
   /// The public documents of the provider.
   package var documents: ProviderDocuments { ProviderDocuments(client: self) }
-  /// The registration of this client by itself.
-  package var registrar: ClientRegistrar { ClientRegistrar(client: self) }
-  /// What works without a sign-in.
-  package var trials: EndpointTrials { EndpointTrials(client: self) }
   /// What proves that the agent has the key of a bound token.
   package var proofs: ProofIssuer { ProofIssuer(provider: provider.configuration.name, dependencies: dependencies) }
 
-  // MARK: token endpoint
-
-  /// `device`: the key that the grant is bound to. `beforeSending` is asked once the connection stands
-  /// (`HTTPRequest.beforeSending`); again before the request is sent with another nonce (docs/dpop.md, Nonces).
-  package func refresh(
-    _ refreshToken: Secret, key: TokenKey, boundTo device: DeviceKey? = nil,
-    beforeSending: (@Sendable () async -> Bool)? = nil
-  ) async -> TokenAnswer {
-    // The provider would refuse the request, and count it.
-    guard key.resource == nil || provider.configuration.takesResource else {
-      return .failed(.misconfigured("invalid_target"))
-    }
-    var form = FormBody()
-    form.append("grant_type", "refresh_token")
-    form.append("refresh_token", refreshToken)
-    if let scopes = key.scopes { form.append("scope", scopes.spaceDelimited) }
-    // RFC 8707 §2.2; MCP has each token request name the resource.
-    if let resource = key.resource ?? provider.configuration.standardResource { form.append("resource", resource) }
-    return await token(
-      form, boundTo: device, mayRotate: provider.configuration.refresh.reuse != .none, beforeSending: beforeSending)
-  }
-
-  /// RFC 6749 §4.1.3 with PKCE (RFC 7636 §4.5).
-  package func exchange(
-    code: Secret, redirectURI: String, verifier: Secret, boundTo device: DeviceKey? = nil
-  ) async -> TokenAnswer {
-    var form = FormBody()
-    form.append("grant_type", "authorization_code")
-    form.append("code", code)
-    form.append("redirect_uri", redirectURI)
-    form.append("code_verifier", verifier)
-    for resource in provider.configuration.sentResources { form.append("resource", resource) }
-    return await token(form, boundTo: device)
-  }
-
-  private func token(
-    _ form: consuming FormBody, boundTo device: DeviceKey?, mayRotate: Bool = false,
-    beforeSending: (@Sendable () async -> Bool)? = nil
-  ) async -> TokenAnswer {
-    guard provider.endpoints.token != nil else { return .failed(.misconfigured("noTokenEndpoint")) }
-    let outcome = await exchange(form, boundTo: device, beforeSending: beforeSending)
-    return judge(outcome, isBound: device != nil, mayRotate: mayRotate)
-  }
-
-  /// Sends one request to the token endpoint, with the client's authentication and, by a `device`, with a proof.
-  package func exchange(
-    _ form: consuming FormBody, boundTo device: DeviceKey? = nil, beforeSending: (@Sendable () async -> Bool)? = nil
-  ) async -> HTTPOutcome {
-    guard let endpoint = provider.endpoints.token else { return .notConnected(.invalidURL) }
-    return await send(form.finish(), to: endpoint, boundTo: device, beforeSending: beforeSending)
-  }
+  // MARK: answers
 
   func recordTime(_ response: HTTPResponse) {
     dependencies.time.answered(
       by: provider.configuration.name, date: response.field("Date"), sentAt: response.sentAt,
       receivedAt: response.receivedAt)
-  }
-
-  /// `mayRotate`: the request carried a refresh token that the provider may have spent. Of a response that was cut,
-  /// what arrived is read: it may hold the only live refresh token.
-  func judge(_ outcome: HTTPOutcome, isBound: Bool = false, mayRotate: Bool = false) -> TokenAnswer {
-    switch outcome {
-    case .response(let response):
-      switch TokenResponseClassifier.sort(response) {
-      case .tokens:
-        dependencies.refusals?.forget(provider.configuration.name)
-        return .answered(body: response.body, sentAt: response.sentAt)
-      case .refusal: return .failed(meaning(of: TokenEndpointRefusal(response, now: now), isBound: isBound))
-      case .damaged: return .failed(.unknownOutcome("unreadableAnswer"))
-      case .withoutTokens where mayRotate: return .failed(.unknownOutcome("unreadableAnswer"))
-      case .foreign, .withoutTokens:
-        let pause = TokenEndpointRefusal(response, now: now).retryAfter
-        let bounded = pause.map { min($0, FailureClassifier.longestPause) }
-        return .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: bounded))
-      }
-    case .notConnected(let failure): return .failed(.offline(failure))
-    case .untrusted(let reason): return .failed(.untrustedServer(reason))
-    case .unknown(_, partial: let partial?) where TokenResponseClassifier.isReadable(partial: partial):
-      return judge(.response(partial), isBound: isBound, mayRotate: mayRotate)
-    case .unknown(let lost, _): return .failed(.unknownOutcome(lost.rawValue))
-    }
   }
 
   /// `isBound`: the request had a proof of possession.
@@ -156,17 +73,7 @@ package struct ProviderClient: Sendable {
       refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures, isBound: isBound)
   }
 
-  // MARK: revocation (RFC 7009)
-
-  package func revoke(_ token: Secret, _ kind: TokenTypeHint) async -> RevocationOutbox.Answer {
-    guard let endpoint = provider.endpoints.revocation else { return .none }
-    var form = FormBody.naming(token, kind)
-    guard let fields = authenticate(&form, at: endpoint),
-      case .response(let response) = await send(request("POST", endpoint, fields: fields, body: form.finish()))
-    else { return .none }
-    let refusal = TokenEndpointRefusal(response, now: now)
-    return .response(status: response.status, error: refusal.error, retryAfter: refusal.retryAfter)
-  }
+  // MARK: requests
 
   /// The key with which the server at this origin proves itself, whatever pins it has.
   package func serverKey(at origin: String) async -> ServerKey {

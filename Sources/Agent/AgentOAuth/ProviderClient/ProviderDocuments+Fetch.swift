@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AgentPorts
+internal import Secrets
 
 /// The one way to what a provider publishes of itself or says of its tokens: discovery, key sets, registrations, userinfo,
 /// introspection and entitlements (docs/providers.md, Documents).
@@ -49,5 +50,13 @@ extension ProviderDocuments {
   private func send(_ request: HTTPRequest, authorizedBy credential: AccessCredential?) async -> HTTPOutcome {
     guard let credential else { return await client.send(request) }
     return await client.send(request, authorizedBy: credential)
+  }
+}
+
+extension ProviderDocuments.Fetched {
+  /// Markup where JSON was asked for.
+  var isPage: Bool {
+    guard case .outcome(.response(let response)) = self, response.status == 200 else { return false }
+    return response.body.withoutPreface.withBytes { $0.first { !$0.isBlank } == UInt8(ascii: "<") }
   }
 }

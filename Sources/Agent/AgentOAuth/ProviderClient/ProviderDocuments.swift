@@ -14,7 +14,9 @@ package struct ProviderDocuments: Sendable {
   ) async throws(DocumentFailure) -> Result {
     var request = client.request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
     if let timeout { request.timeout = timeout }
-    return try judge(await fetch(request), read)
+    let fetched = await fetch(request)
+    guard !fetched.isPage else { throw .page }
+    return try judge(fetched, read)
   }
 
   /// The issuer that a discovery document names.
@@ -39,10 +41,10 @@ package struct ProviderDocuments: Sendable {
     return result
   }
 
-  /// The body of a 200.
+  /// The body of a success.
   func body(of fetched: Fetched) throws(DocumentFailure) -> Secret {
     switch fetched {
-    case .outcome(.response(let response)) where response.status == 200: return response.body
+    case .outcome(.response(let response)) where response.isDocument: return response.body
     case .outcome(.response(let response)): throw .unavailable(status: response.status)
     case .outcome(.untrusted(let reason)): throw .untrusted(reason)
     case .outcome(.notConnected(let failure)): throw .offline(failure)
@@ -77,7 +79,11 @@ package struct ProviderDocuments: Sendable {
       return try await read(base + "/.well-known/openid-configuration", metadata).joined(with: second)
     } catch {
       // One that is there and names another issuer is a reason to change nothing of what was known.
-      let isDoubtful = if case .malformed = error { true } else { error.isInconclusive }
+      let isDoubtful =
+        switch error {
+        case .malformed, .page: true
+        default: error.isInconclusive
+        }
       guard let second, !(wholly && isDoubtful) else { throw error }
       return second
     }
@@ -99,4 +105,10 @@ package struct ProviderDocuments: Sendable {
     let request = client.request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
     return if case .response(let response) = await client.send(request) { response.status < 500 } else { false }
   }
+}
+
+extension HTTPResponse {
+  /// A whole answer: 200, 201, which some servers say of each POST, or 203, which a proxy says that changed the answer (RFC
+  /// 9110 §15.3.4).
+  var isDocument: Bool { [200, 201, 203].contains(status) }
 }

@@ -77,7 +77,7 @@ package struct RightsRequests: Sendable {
       }
     } catch {
       switch error {
-      case .malformed, .issuerMismatch: throw .refused("introspectionMalformed")
+      case .malformed, .page, .issuerMismatch: throw .refused("introspectionMalformed")
       case .redirected: throw .refused("introspectionRefused")
       case .offline(let failure): throw .offline(failure)
       case .untrusted(let failure): throw .untrusted(failure)
@@ -106,13 +106,13 @@ package struct RightsRequests: Sendable {
     return (provider.rightsRule.rightsUpdate(document), sentAt)
   }
 
-  /// The body of a 200.
+  /// The body of a success.
   private func rightsDocument(
     _ request: HTTPRequest, _ accessToken: AccessCredential
   ) async throws(RightsFailure) -> (Secret, BootInstant) {
     guard let url = HTTPURL(request.url), url.scheme == .https || url.isLoopback else { throw .refused("invalidURL") }
     switch await client.documents.fetch(request, authorizedBy: accessToken) {
-    case .outcome(.response(let response)) where response.status == 200: return (response.body, response.sentAt)
+    case .outcome(.response(let response)) where response.isDocument: return (response.body, response.sentAt)
     case .outcome(.response(let response)): throw refusal(response)
     case .outcome(.notConnected(let failure)): throw .offline(failure)
     case .outcome(.untrusted(let reason)): throw .untrusted(reason)

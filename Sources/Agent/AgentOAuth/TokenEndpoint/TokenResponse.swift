@@ -1,6 +1,6 @@
 package import AgentCore
 package import AgentModel
-package import AgentPorts
+internal import AgentPorts
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
@@ -71,7 +71,10 @@ package struct TokenResponse: Sendable {
   }
 
   private init?(_ node: JSONNode, _ separators: ScopeSet.Separators) {
-    guard node.kind == .object, !node.namesTwice(Self.secretMembers) else { return nil }
+    guard node.kind == .object, !node.namesTwice(Self.secretMembers),
+      // An ID token in which something was replaced is refused when it is read, and spoils no other.
+      ![node["access_token"], node["refresh_token"]].contains(where: { $0?.isDoubtful == true })
+    else { return nil }
     let tokenType = Self.tokenType(node["token_type"])
     let accessToken = node["access_token"]?.nonemptySecret
     self.init(
@@ -105,7 +108,7 @@ package struct TokenResponse: Sendable {
       refreshTokenLifetime: RefreshTokenLifetime(
         ["refresh_token_expires_in", "refresh_expires_in"]
           .compactMap { form.text($0).flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)) }),
-      scope: form.text("scope").map { ScopeSet(told: $0, separators) }, idToken: form["id_token"])
+      scope: form.text("scope").flatMap { ScopeSet(saying: $0, separators) }, idToken: form["id_token"])
   }
 
   /// True if the answer or its access token, where that is a JWT (RFC 9068 §2.2), names the resource.
@@ -131,6 +134,13 @@ package struct TokenResponse: Sendable {
     self.refreshTokenLifetime = refreshTokenLifetime
     self.scope = scope
     self.idToken = idToken
+  }
+
+  /// A bearer token alone, of an answer that is none of OAuth.
+  init(bearer token: Secret, expiresIn: Milliseconds, scope: ScopeSet) {
+    self.init(
+      accessToken: token, issuedAccessToken: true, tokenType: Self.bearer, expiresIn: expiresIn, refreshIn: nil,
+      refreshToken: nil, refreshTokenLifetime: nil, scope: scope, idToken: nil)
   }
 
   /// The type is compared without case (RFC 6749 §5.1); a client that does not know it must not use the token (§7.1).
@@ -160,24 +170,6 @@ package struct TokenResponse: Sendable {
 }
 
 extension Secret {
-  /// RFC 8259 §8.1: a parser may pass over a byte order mark; some servers write one. Others write `)]}'` before JSON,
-  /// so that no page can load it as a script.
-  var withoutPreface: Secret {
-    withBytes { bytes -> Secret? in
-      var rest = bytes[...]
-      if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
-      let text = rest.drop { $0 <= 0x20 }
-      if text.starts(with: ")]}'".utf8) {
-        rest = text.dropFirst(4)
-        if rest.first == UInt8(ascii: ",") { rest = rest.dropFirst() }
-      }
-      guard rest.startIndex > 0 else { return nil }
-      return Secret(copying: UnsafeRawBufferPointer(rebasing: rest))
-    } ?? self
-  }
-}
-
-extension Secret {
   /// RFC 6749 Appendix A.12: printable ASCII. Anything else could not be sent, or would be another header.
   fileprivate var fitsAHeader: Bool { withBytes { $0.allSatisfy { (0x20...0x7E).contains($0) } } }
 }
@@ -200,11 +192,20 @@ extension JSONNode {
   /// Space-delimited (RFC 6749 §3.3) or, as some providers write them, a list. Of what is neither, nothing is known.
   func scopes(_ separators: ScopeSet.Separators = .spaces) -> ScopeSet? {
     if kind == .null { return nil }
-    if let string { return ScopeSet(told: string, separators) }
+    if let string { return ScopeSet(saying: string, separators) }
     guard let strings, strings.count == elements.count(where: { _ in true }) else {
       return ScopeSet([], lacksSome: true)
     }
     return ScopeSet(told: strings.joined(separator: " "), separators)
+  }
+}
+
+extension ScopeSet {
+  /// Nil for a text without a scope, which RFC 6749 §3.3 does not have: it is as absent. A provider that lists scopes in a
+  /// form of its own (GitHub) says with it that there are none.
+  fileprivate init?(saying text: String, _ separators: Separators) {
+    if separators == .spaces, text.allSatisfy({ $0 == " " }) { return nil }
+    self.init(told: text, separators)
   }
 }
 
@@ -220,72 +221,5 @@ extension Milliseconds {
   fileprivate init?(remaining seconds: Double) {
     guard !seconds.isNaN else { return nil }
     self.init(lifetime: max(0, seconds))
-  }
-}
-
-extension TokenEndpointRefusal {
-  private static let longestClaims = 16 * 1024
-  /// Real ones have some hundred bytes. Told cut, compared whole.
-  private static let longestDescription = 16 * 1024
-  private static let mostCodes = 16
-
-  /// Reads an error answer (RFC 6749 §5.2, RFC 9457) as far as it is one. `now` is the provider's time, with which a date
-  /// is compared where the answer has none of its own.
-  package init(_ response: HTTPResponse, now: Timestamp) {
-    self.init(status: response.status)
-    retryAfter = response.field("Retry-After").flatMap { field in
-      // RFC 9110 §10.2.3. A number that fits nowhere is still a number.
-      if !field.isEmpty, field.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-        return .seconds(min(Int64(field) ?? .max, 1 << 31))
-      }
-      // The answer's own clock has said when it was given.
-      let answeredAt = response.field("Date").flatMap { Timestamp(httpDate: $0, now: now) } ?? now
-      return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - answeredAt) }
-    }
-    isPage = response.isPage || response.body.withBytes { $0.first { !$0.isBlank } == UInt8(ascii: "<") }
-    let read: TokenEndpointRefusal? = ProviderJSON.read(response.body) { node in
-      var refusal = self
-      refusal.error = node["error"]?.word
-      refusal.suberror = (node["suberror"] ?? node["error_subtype"])?.word
-      refusal.description = (node["error_description"] ?? node["message"])?.text(upTo: Self.longestDescription)
-      refusal.claims = node["claims"]?.text(upTo: Self.longestClaims)
-      // The first one decides where the person configured two of them.
-      let lists = (node["error_codes"].map { Array($0.elements) } ?? []).prefix(Self.mostCodes)
-      refusal.codes = (lists + node.stableCodes).compactMap { $0.word ?? $0.integer.map(String.init) }
-      return refusal
-    }
-    if let read { self = read }
-    if let form = response.form, let description {
-      let told = SentValues.hidden(in: description, of: form)
-      hidden = told == description ? nil : told
-    }
-  }
-}
-
-extension JSONNode {
-  /// The members in which API contracts put a stable code: of the answer, of an object in `error`, and of the first entry of
-  /// `errors` (JSON:API).
-  fileprivate var stableCodes: [JSONNode] {
-    let inner = [self["error"], self["errors"]?.elements.first { _ in true }].compactMap { $0 }
-      .filter { $0.kind == .object }
-    let names: [StaticString] = ["code", "errorCode", "error_code", "type"]
-    return names.compactMap { self[$0] }
-      // A number there repeats the status.
-      + inner.flatMap { object in (names + ["message", "status"]).compactMap { object[$0] } }
-      .filter { $0.kind == .string }
-  }
-
-  /// True for an object that says that it is an error, whatever its status says.
-  var saysError: Bool {
-    self["error"].map { $0.kind == .string && $0.textCapacity > 0 } ?? false
-      || !TokenEndpointRefusal(status: 400, codes: stableCodes.compactMap(\.word)).isUnknown
-  }
-
-  /// Longer ones decide nothing and are not kept.
-  fileprivate var word: String? { text(upTo: 256) }
-
-  fileprivate func text(upTo bytes: Int) -> String? {
-    guard kind == .string, textCapacity <= bytes else { return nil }
-    return string
   }
 }

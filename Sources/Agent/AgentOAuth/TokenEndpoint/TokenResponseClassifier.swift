@@ -42,7 +42,7 @@ package enum TokenResponseClassifier {
     if let shape { return shape }
     return body.withBytes { bytes in
       switch bytes.first(where: { !$0.isBlank }) {
-      // UTF-16 begins with a mark or has NULs in it: it is not JSON (RFC 8259 §8.1), and may be meant to be.
+      // An encoding that can't be mended: it begins with a mark, or has NULs in it.
       case UInt8(ascii: "{")?, 0xFE?, 0xFF?, 0xEF?, 0?: .damaged
       case UInt8(ascii: "<")?: bytes.contains("refresh_token") ? .damaged : .foreign
       case nil: .withoutTokens
@@ -56,14 +56,6 @@ extension JSONNode? {
   fileprivate var holdsText: Bool { self.map { $0.kind == .string && $0.textCapacity > 0 } ?? false }
 }
 
-extension HTTPResponse {
-  /// Says of itself that it is a page.
-  var isPage: Bool {
-    let type = field("Content-Type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
-    return type == "text/html" || type == "application/xhtml+xml"
-  }
-}
-
 extension UnsafeRawBufferPointer {
   fileprivate func contains(_ text: StaticString) -> Bool {
     text.withUTF8Buffer { text in
@@ -71,9 +63,4 @@ extension UnsafeRawBufferPointer {
       return (0...(count - text.count)).contains { self[$0...].starts(with: text) }
     }
   }
-}
-
-extension UInt8 {
-  /// White space of RFC 8259 §2.
-  var isBlank: Bool { self == 0x20 || (0x09...0x0A).contains(self) || self == 0x0D }
 }

@@ -34,13 +34,17 @@ package struct AccessToken: Sendable {
   /// rejected.
   static let lifetimeUntilRejected = Milliseconds.seconds(365 * 86_400)
 
-  /// Nil if the response has no usable access token. `now` is trusted time.
+  /// Nil if the response has no usable access token.
+  ///
+  /// - Parameters:
+  ///   - isRenewable: another one follows it; nil: if the grant has a refresh token.
+  ///   - now: trusted time.
   package init?(
-    _ response: TokenResponse, for key: TokenKey, of grant: GrantRecord, sentAt: BootInstant, clock: any AgentClock,
-    now: Timestamp
+    _ response: TokenResponse, for key: TokenKey, of grant: GrantRecord, isRenewable: Bool? = nil, sentAt: BootInstant,
+    clock: any AgentClock, now: Timestamp
   ) {
     guard let secret = response.accessToken else { return nil }
-    let isLast = grant.refreshToken == nil
+    let isLast = !(isRenewable ?? (grant.refreshToken != nil))
     self.key = key
     self.secret = secret
     tokenType = response.tokenType

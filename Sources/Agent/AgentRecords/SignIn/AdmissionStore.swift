@@ -58,6 +58,8 @@ package struct Admission: Sendable {
   package var expected: AccountID?
   /// The limits of the caller: it adds no account, and changes none that it does not cover.
   package var limits: EffectiveGrant?
+  /// What the account holds.
+  package var kind: AccountKind
   /// Of a secret.
   package var secret: AccountProfile.SecretFacts?
   /// The audit log's word for it.
@@ -69,7 +71,8 @@ package struct Admission: Sendable {
     identity: Identity, provider: ProviderName, issuedBy: IssuingClient, alias: Alias? = nil,
     displayName: String? = nil, email: String? = nil, grant: GrantRecord, idToken: Secret? = nil, tokens: AccessTokens,
     told: RightsUpdate, sentAt: BootInstant, expected: AccountID? = nil, limits: EffectiveGrant? = nil,
-    secret: AccountProfile.SecretFacts? = nil, event: AuditEntry.Event = .signIn, caller: Caller? = Caller.current
+    kind: AccountKind = .openid, secret: AccountProfile.SecretFacts? = nil, event: AuditEntry.Event = .signIn,
+    caller: Caller? = Caller.current
   ) {
     self.identity = identity
     self.provider = provider
@@ -84,6 +87,7 @@ package struct Admission: Sendable {
     self.sentAt = sentAt
     self.expected = expected
     self.limits = limits
+    self.kind = kind
     self.secret = secret
     self.event = event
     self.caller = caller
@@ -225,8 +229,9 @@ package struct AdmissionStore {
       secret.reminded = secret.expiresAt.flatMap {
         ExpiryReminder.passed($0, at: vault.time.now(for: profile.provider))
       }
-      (profile.kind, profile.secret) = (.secret, secret)
+      profile.secret = secret
     }
+    profile.kind = admission.kind
     profile.alias = admission.alias ?? profile.alias
     profile.displayName = admission.displayName ?? profile.displayName
     profile.email = admission.email ?? profile.email

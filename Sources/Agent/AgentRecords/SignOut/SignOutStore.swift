@@ -26,7 +26,7 @@ package struct SignedOut: Sendable {
   package var wasActive: Bool
   /// Operations that a hard sign-out left undelivered.
   package var orphaned = OrphanedOperations()
-  /// There was a secret, which its provider does not end.
+  /// There was a secret, or a token of a machine, which its provider does not end.
   package var isUnrevocable = false
 }
 
@@ -56,7 +56,8 @@ package struct SignOutStore {
     entry?.username = before.secret?.username
     let provider = vault.providers.issuer(of: before)
     // What can't be ended is not kept for that.
-    let isUnrevocable = before.kind == .secret && entry != nil && provider?.canRevoke == false
+    let lives = before.kind == .secret && entry != nil || before.kind == .client && !accessTokens.isEmpty
+    let isUnrevocable = lives && provider?.canRevoke == false
     if isUnrevocable { entry = nil }
     let earlier = try vault.outbox.refreshTokens(of: before.identity, at: before.provider)
     let wasActive = vault.directory.active == id

@@ -36,3 +36,15 @@ package func withDeadline<Success: Sendable>(
   if first == nil, Task.isCancelled { throw .cancelled }
   return try first?.get()
 }
+
+/// The shortest wait of a caller: what is stored is read and answered within it.
+private let leastTimeout = Milliseconds(100)
+
+/// Runs `body` for at most the `timeoutSeconds` of a request; nil and the rest as above. With 0 the caller still gets what
+/// is there and needs no provider.
+package func withTimeout<Success: Sendable>(
+  seconds: Int?, clock: any AgentClock, _ body: @escaping @Sendable () async throws(AgentFailure) -> Success
+) async throws(AgentFailure) -> Success? {
+  try await withDeadline(
+    at: seconds.map { clock.boot() + max(.seconds(Int64($0)), leastTimeout) }, clock: clock, body)
+}

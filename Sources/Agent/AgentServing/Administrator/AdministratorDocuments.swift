@@ -87,15 +87,17 @@ struct AdministratorDocuments {
           throw DocumentProblem(error)
         }
       }
-      guard params.clientId != nil else {
-        throw DocumentProblem(
-          pointer: "/clientId", text: "`clientId` is missing: the client that your organisation registered there.")
-      }
+      let provider: Provider
       do throws(AgentFailure) {
-        return try Provider(describedBy: params, signer: signer)
+        provider = try Provider(describedBy: params, signer: signer)
       } catch {
         throw DocumentProblem(error)
       }
+      guard params.clientId != nil || provider.configuration.kind != .openid else {
+        throw DocumentProblem(
+          pointer: "/clientId", text: "`clientId` is missing: the client that your organisation registered there.")
+      }
+      return provider
     }
   }
 

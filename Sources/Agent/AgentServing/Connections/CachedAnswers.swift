@@ -45,6 +45,8 @@ struct CachedAnswers: ~Copyable {
 
   /// `minimumLifetimeSeconds` when it is not given (`Schemas/types/tokenRequest.json`).
   private static let standardMinimumLifetime = Milliseconds.seconds(60)
+  /// The values of `timeoutSeconds` there.
+  private static let timeouts: ClosedRange<Int64> = 0...3_600
   /// Answers are handed over from this length on, so that the client reads the first ones while the others are written.
   private static let handOverBytes = 32 << 10
 
@@ -186,6 +188,9 @@ struct CachedAnswers: ~Copyable {
       } else if key.isText("minimumLifetimeSeconds") {
         guard let seconds = value.integer, (0...86_400).contains(seconds) else { return nil }
         minimum = .seconds(seconds)
+      } else if key.isText("timeoutSeconds") {
+        // What is in memory is answered within any time.
+        guard let seconds = value.integer, Self.timeouts.contains(seconds) else { return nil }
       } else {
         return nil
       }

@@ -23,18 +23,19 @@ public final class Connection: Conversation, @unchecked Sendable {
   private var cached: CachedAnswers
   private let client: ConnectedClient
   private let dispatcher: RequestDispatcher
-  private let server: AgentServer
+  private let connections: OpenConnections
+  private let methods: ServedMethods
 
-  init(_ client: ConnectedClient, server: AgentServer) {
-    self.server = server
+  init(_ client: ConnectedClient, of connections: OpenConnections, methods: ServedMethods) {
+    (self.connections, self.methods) = (connections, methods)
     self.client = client
-    dispatcher = RequestDispatcher(server: server, client: client)
-    cached = CachedAnswers(agent: server.agent, client: client, dispatcher: dispatcher)
+    dispatcher = RequestDispatcher(connections, methods, client: client)
+    cached = CachedAnswers(agent: connections.agent, client: client, dispatcher: dispatcher)
   }
 
   /// The moment of the chunk, from the first line that needs it.
   private func readTime() -> BootInstant {
-    let time = chunkTime ?? server.agent.environment.clock.boot()
+    let time = chunkTime ?? connections.agent.environment.clock.boot()
     chunkTime = time
     return time
   }
@@ -69,7 +70,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   private func judgePrefix() {
     let mayGoOn = framer.withWaiting { prefix -> Bool? in
       do {
-        return try Envelope.method(ofPrefix: prefix).map { server.methods.carriesBody($0) == true }
+        return try Envelope.method(ofPrefix: prefix).map { methods.carriesBody($0) == true }
       } catch {
         return false
       }
@@ -97,7 +98,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   /// The client is gone: cancels its requests and ends its subscriptions.
   public func ended() {
     dispatcher.connectionEnded()
-    server.connectionEnded(client.id)
+    connections.ended(client.id)
   }
 
   /// False while the client's waiting requests are over their bound.
@@ -107,7 +108,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   public func takesMoreAnswers() { client.requests.resume() }
 
   /// The client has read its backlog.
-  public func drained() { server.events.drained(client.id) }
+  public func drained() { connections.events.drained(client.id) }
 
   /// Sends the error once and closes. The unfinished line is dropped, so that it has no deadline any more.
   private func refuseLine(_ error: RPCError = FixedErrors.lineTooLong) {
@@ -164,7 +165,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   private func mayBeLong(_ root: JSONNode) -> Bool {
     let requests = root.kind == .array ? Array(root.elements) : [root]
     return requests.allSatisfy { request in
-      request["method"]?.string.flatMap { server.methods.carriesBody($0) } == true
+      request["method"]?.string.flatMap { methods.carriesBody($0) } == true
     }
   }
 }

@@ -11,18 +11,19 @@ internal import Synchronization
 
 /// Begins the requests of one connection in the order that their methods demand, and answers each once.
 final class RequestDispatcher: Sendable {
-  private let server: AgentServer
+  private let connections: OpenConnections
+  private let methods: ServedMethods
   private let client: ConnectedClient
   private let gate = OrderingGate()
   private let end = Mutex(End.open)
   private enum End { case open, halfClosed, gone }
 
-  init(server: AgentServer, client: ConnectedClient) {
-    self.server = server
+  init(_ connections: OpenConnections, _ methods: ServedMethods, client: ConnectedClient) {
+    (self.connections, self.methods) = (connections, methods)
     self.client = client
   }
 
-  private var agent: AgentService { server.agent }
+  private var agent: AgentService { connections.agent }
 
   /// True if a request with this id may be answered at once: none comes before it, and none has its id.
   func mayAnswerNow(_ id: UnsafeRawBufferPointer) -> Bool {
@@ -89,7 +90,7 @@ final class RequestDispatcher: Sendable {
       return slot.fill(AnswerObject.error(id: nil, FixedErrors.duplicateID))
     }
     let id = Array(rawID)
-    guard let method = server.methods[name] else {
+    guard let method = methods[name] else {
       return slot.fill(AnswerObject.error(id: rawID, FixedErrors.methodNotFound))
     }
     if agent.isShuttingDown { return slot.fill(AnswerObject.error(id: rawID, Self.refusal(.shuttingDown, of: name))) }
@@ -141,7 +142,7 @@ final class RequestDispatcher: Sendable {
       guard let id = params?["id"] else { return }
       return client.requests.cancel(Array(id.raw))
     }
-    guard let method = server.methods[name], !agent.isShuttingDown else { return }
+    guard let method = methods[name], !agent.isShuttingDown else { return }
     do {
       let share = try share(for: node, name)
       let prepared = try method.prepare(params)
@@ -165,7 +166,7 @@ final class RequestDispatcher: Sendable {
       return finished()
     }
     // A refused client does not keep the vault open.
-    let usesVault = client.access.isServed && server.methods[name]?.info.usesVault == true
+    let usesVault = client.access.isServed && methods[name]?.info.usesVault == true
     if usesVault { agent.idle.began() }
     switch prepared {
     case .ordered(let run, let answered):
@@ -174,14 +175,14 @@ final class RequestDispatcher: Sendable {
           share?.shrink(to: 0)
           if usesVault { agent.idle.ended() }
         }
-        let call = Call(server: server, client: client, access: client.access)
+        let call = Call(connections: connections, client: client, access: client.access)
         do throws(RPCError) {
           let result = try run(call)
           client.requests.release(id)
           answer(name, id, slot, since: began, .success(result))
           answered(result, call)
           // A request that waited for its turn may outlive its client; its subscriptions must not.
-          if end.withLock({ $0 == .gone }) { server.events.connectionEnded(client.id) }
+          if end.withLock({ $0 == .gone }) { connections.events.connectionEnded(client.id) }
         } catch {
           client.requests.release(id)
           answer(name, id, slot, since: began, .failure(error))
@@ -190,7 +191,7 @@ final class RequestDispatcher: Sendable {
       }
     case .concurrent(let run, let isBarrier, let begin):
       gate.submit(isBarrier: isBarrier) { [self] in
-        let call = Call(server: server, client: client, access: client.access)
+        let call = Call(connections: connections, client: client, access: client.access)
         let finish: @Sendable (Result<any WireWritable, RPCError>) -> Void = { [self] result in
           share?.shrink(to: 0)
           client.requests.release(id)

@@ -60,10 +60,10 @@ extension AgentFailure {
     case .request(let failure, _, _): failure.wireReason
     case .caller(.grantNeeded): "grantNeeded"
     case .caller(.grantRefused): "grantRefused"
-    // Beside these a provider that can't be reached is told without a reason.
-    case .token(.offline(.proxy(let failure), _), _), .provider(.document(.offline(.proxy(let failure)))),
-      .provider(.registration(.offline(.proxy(let failure)))):
-      failure.word
+    // In other cases a provider that can't be reached is told without a reason.
+    case .token(.offline(let failure, _), _), .provider(.document(.offline(let failure))),
+      .provider(.registration(.offline(let failure))):
+      failure.isOfThisSide ? failure.word : nil
     case .rights(.offline(let failure), _): failure.word
     case .rights(.unavailable(let reason, _), _), .rights(.refused(let reason), _):
       reason

@@ -16,6 +16,7 @@ extension SignInFailure {
     case .denied, .answer(.denied): "denied"
     case .otherPerson, .identity(.tenantMissing), .secretOfAnother: TokenMachine.identityMismatch
     case .secretRefused: TokenMachine.secretRefused
+    case .installationRefused(let reason): reason
     case .exchange(.misconfigured(ProviderClient.noSubject)): ProviderClient.noSubject
     case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState,
       .wholeAddressNeeded:
@@ -39,8 +40,8 @@ extension SignInFailure {
       "refused"
     case .exchange(.unknownOutcome): "answerLost"
     case .exchange(.transient(let reason, _)): reason
-    case .exchange(.offline(.proxy(let failure))): failure.word
-    case .exchange(.offline), .exchange(.untrustedServer), .exchange(.misconfigured), .tooMany: nil
+    case .exchange(.offline(let failure)): failure.isOfThisSide ? failure.word : nil
+    case .exchange(.untrustedServer), .exchange(.misconfigured), .tooMany: nil
     case .answerRejected(let failure, _), .importedTokenSpent(let failure): failure.wireReason
     }
   }
@@ -83,6 +84,7 @@ extension DocumentFailure {
     switch self {
     case .issuerMismatch: "issuerMismatch"
     case .redirected: "redirected"
+    case .page: "foreignPage"
     default: "noDiscovery"
     }
   }

@@ -8,15 +8,15 @@ internal import JSONRPC
 
 /// The context of a request beside its parameters.
 struct Call: Sendable {
-  let server: AgentServer
+  let connections: OpenConnections
   let client: ConnectedClient
   /// The caller's access when the request began.
   let access: CallerAccess
 
-  var agent: AgentService { server.agent }
+  var agent: AgentService { connections.agent }
 }
 
-/// Serves one method. One file each in `Handlers/`.
+/// Serves one method. The handlers of a feature stand in one file of `Handlers`.
 protocol MethodHandler: SendableMetatype {
   associatedtype Method: RPCMethod & SendableMetatype
   static func handle(_ params: Method.Params, _ call: Call) async throws(AgentFailure) -> Method.Result

@@ -7,38 +7,6 @@ internal import AgentSessions
 internal import AgentStore
 internal import JSONRPC
 
-/// The members of `provider.add` and `provider.update` by the provider's kind (docs/secrets.md, Providers).
-extension ProviderChanges {
-  /// Throws for the first member that a provider of this kind does not have.
-  func requireMembers(of kind: AccountKind) throws(AgentFailure) {
-    let given = kind == .secret ? ofSignIns : ofSecrets
-    guard let (name, _) = given.first(where: \.isGiven) else { return }
-    throw .invalidParameter("/" + name, expected: "nothing for a provider of the kind \(kind.rawValue)")
-  }
-
-  private var ofSecrets: [(name: String, isGiven: Bool)] {
-    [
-      ("placement", placement != nil), ("whoami", whoami != nil), ("revoke", revoke != nil),
-      ("environment", environment != nil),
-    ]
-  }
-
-  private var ofSignIns: [(name: String, isGiven: Bool)] {
-    [
-      ("issuer", issuer != nil), ("clientId", clientId != nil), ("clientSecret", clientSecret != nil),
-      ("clientKey", clientKey != nil), ("tokenEndpointAuthMethod", tokenEndpointAuthMethod != nil),
-      ("scopes", scopes != nil), ("resources", resources != nil),
-      ("authorizationParameters", authorizationParameters != nil), ("endpoints", endpoints != nil),
-      ("redirect", redirect != nil), ("refresh", refresh != nil), ("narrowing", narrowing != nil),
-      ("dpop", dpop != nil), ("requirePkce", requirePkce != nil), ("identity", identity != nil),
-      ("errorCodes", errorCodes != nil), ("authorization", authorization != nil),
-      ("revocationScope", revocationScope != nil), ("postLogoutRedirectUri", postLogoutRedirectUri != nil),
-      ("persistAccessTokens", persistAccessTokens != nil), ("allowedFields", allowedFields != nil),
-      ("tenant/claim", tenant?.claim != nil),
-    ]
-  }
-}
-
 extension Provider {
   /// A provider of secrets, as its members describe it. It has no documents.
   init(ofSecrets params: ProviderAdd.Params, _ preset: ProviderPreset?) throws(AgentFailure) {

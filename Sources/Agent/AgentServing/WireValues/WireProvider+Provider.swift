@@ -48,6 +48,7 @@ extension WireProvider {
       pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
       pinsExpireAt: it.pinsExpireAt,
       caFile: it.caFile, proxy: it.proxy, policy: it.policy, preset: it.preset, source: provider.managedBy)
+    if let machine = it.machine { self = ofMachine(machine) }
   }
 }
 

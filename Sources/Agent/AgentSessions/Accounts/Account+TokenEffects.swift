@@ -13,14 +13,9 @@ extension Account {
     if effects.contains(.withdrawTokens) { withdrawTokens() }
     for effect in told + effects {
       switch effect {
-      case .exchange(let attempt) where loaded?.profile.kind == .secret:
-        let isStarted = dependencies.background.start { await SecretConfirmation.run(attempt, of: self) }
-        if !isStarted { refuseWaiters(.shuttingDown) }
       case .exchange(let attempt):
-        exchanges.machine.attemptBegan(attempt)
         // During the shutdown `BackgroundWork` starts no work: refuse the waiters instead.
-        let isStarted = dependencies.background.start { await ExchangeRunner.run(attempt, of: self) }
-        if !isStarted { refuseWaiters(.shuttingDown) }
+        if !begin(attempt) { refuseWaiters(.shuttingDown) }
       case .answer(let waiter, let serial, let source):
         guard let token = tokens[serial], let profile = loaded?.profile else {
           waiting.answer(waiter, .failure(.shuttingDown))
@@ -52,6 +47,17 @@ extension Account {
       }
     }
     publishSession()
+  }
+
+  /// Begins an attempt by what the account holds. False if nothing can be begun any more.
+  private func begin(_ attempt: TokenMachine.Attempt) -> Bool {
+    switch loaded?.profile.kind {
+    case .secret?: return dependencies.background.start { await SecretConfirmation.run(attempt, of: self) }
+    case .client?: return dependencies.background.start { await MachineExchange.run(attempt, of: self) }
+    case .openid?, nil:
+      exchanges.machine.attemptBegan(attempt)
+      return dependencies.background.start { await ExchangeRunner.run(attempt, of: self) }
+    }
   }
 
   /// Writes the record that all methods tell the account's state from.

@@ -58,13 +58,13 @@ extension ExchangeRunner {
       let jitter = data.jitter ?? account.dependencies.environment.entropy.fraction()
       let effects =
         account.loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? []
-      if isOfTheGrant { count(ExchangeOutcome(failure), at: now, of: account) }
+      if isOfTheGrant { account.count(ExchangeOutcome(failure), at: now) }
       account.perform(effects)
     case .noToken(let attempt) where data.renewed?.isUnbound == true:
       let failure = ExchangeFailure.misconfigured(TokenMachine.notBound)
       account.note(failure)
       let effects = account.loaded?.machine.exchangeBroughtUnboundToken(attempt: attempt, at: now) ?? []
-      count(.providerMisconfigured, at: now, of: account)
+      account.count(.providerMisconfigured, at: now)
       account.perform(effects)
     case .noToken(let attempt):
       // An answer of an earlier boot has a token that is only too old; one without a token that the agent can use is
@@ -74,12 +74,12 @@ extension ExchangeRunner {
         account.note(failure)
       }
       let effects = account.loaded?.machine.exchangeBroughtNoToken(attempt: attempt, at: now) ?? []
-      count(.noToken, at: now, of: account)
+      account.count(.noToken, at: now)
       account.perform(effects)
     case .token(let attempt):
       guard let token = data.token else { return }
       data.effects = account.loaded?.machine.exchangeSucceeded(attempt: attempt, token: token.facts, at: now) ?? []
-      count(.renewed, at: now, of: account)
+      account.count(.renewed, at: now)
     case .answer(let key, let moment):
       account.perform(account.loaded?.machine.recoveredWithAnswer(for: key, at: moment) ?? [])
     case .lostRequest(let sentAt, let lostReplays):
@@ -88,14 +88,6 @@ extension ExchangeRunner {
           sentAt: sentAt, lostReplays: lostReplays, at: now,
           jitter: account.dependencies.environment.entropy.fraction()) ?? [])
     }
-  }
-
-  /// After the token machine was told, so that it knows of the pause.
-  private func count(_ outcome: ExchangeOutcome, at now: BootInstant, of account: isolated Account) {
-    guard let loaded = account.loaded else { return }
-    account.dependencies.environment.figures.exchangeEnded(
-      outcome, issuer: loaded.profile.identity.issuer,
-      isPaused: outcome != .renewed && loaded.machine.phase(at: now) == .backoff)
   }
 
   private func log(_ failure: ExchangeFailure, _ attempt: UInt64, of account: isolated Account) {
@@ -108,11 +100,25 @@ extension ExchangeRunner {
   }
 
   private func tellRefreshed(_ data: RunData, of account: isolated Account) {
-    guard let token = data.token, let grant = data.renewed?.grant else { return }
-    account.dependencies.events.publish(
+    if let token = data.token, data.renewed != nil { account.tellRefreshed(token) }
+  }
+}
+
+extension Account {
+  /// Counts the outcome of an exchange. After the token machine was told, so that it knows of the pause.
+  func count(_ outcome: ExchangeOutcome, at now: BootInstant) {
+    guard let loaded else { return }
+    dependencies.environment.figures.exchangeEnded(
+      outcome, issuer: loaded.profile.identity.issuer,
+      isPaused: outcome != .renewed && loaded.machine.phase(at: now) == .backoff)
+  }
+
+  /// Tells subscribers of the token that an exchange brought; its grant is in memory.
+  func tellRefreshed(_ token: IssuedToken) {
+    guard let generation = loaded?.grant.generation else { return }
+    dependencies.events.publish(
       .tokenRefreshed(
-        generation: grant.generation, expiresAt: account.clock.wall() + (token.facts.expiresAt - account.clock.boot()),
-        scopes: token.scopes,
-        resource: token.resource), account: account.id)
+        generation: generation, expiresAt: clock.wall() + (token.facts.expiresAt - clock.boot()), scopes: token.scopes,
+        resource: token.resource), account: id)
   }
 }

@@ -85,7 +85,7 @@ extension ExchangeRunner {
       await Self.mayLeave(run, of: account)
     }
     account.dependencies.environment.figures.exchangeTook(since: began)
-    noteSilence(answer, of: provider, for: account)
+    account.noteSilence(after: answer.failure, of: provider)
     switch answer {
     case .failed(let failure): return .failed(account.loaded?.machine.grant.judged(failure) ?? failure)
     case .answered(let body, let sentAt):
@@ -135,17 +135,23 @@ extension ExchangeRunner {
       return .storeFailed
     }
   }
+}
 
-  private func noteSilence(
-    _ answer: ProviderClient.TokenAnswer, of provider: Provider, for account: isolated Account
-  ) {
-    guard let issuer = account.loaded?.profile.identity.issuer else { return }
-    switch answer {
-    case .failed(let failure) where failure.isSilence:
-      let client = account.dependencies.client(of: provider)
-      account.dependencies.gate.fellSilent(issuer) { await client.documents.answers() }
-    case .failed(.offline), .failed(.untrustedServer), .failed(.unknownOutcome), .failed(.store): break
-    case .failed, .answered: account.dependencies.gate.answered(issuer)
+extension ProviderClient.TokenAnswer {
+  /// Nil if there is an answer with tokens.
+  fileprivate var failure: ExchangeFailure? { if case .failed(let failure) = self { failure } else { nil } }
+}
+
+extension Account {
+  /// Tells the gate whether the provider answers. `failure`: of an exchange; nil: it brought tokens.
+  func noteSilence(after failure: ExchangeFailure?, of provider: Provider) {
+    guard let issuer = loaded?.profile.identity.issuer else { return }
+    switch failure {
+    case let failure? where failure.isSilence:
+      let client = dependencies.client(of: provider)
+      dependencies.gate.fellSilent(issuer) { await client.documents.answers() }
+    case .offline?, .untrustedServer?, .unknownOutcome?, .store?: break
+    case .some, nil: dependencies.gate.answered(issuer)
     }
   }
 }

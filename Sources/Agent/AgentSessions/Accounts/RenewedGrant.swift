@@ -49,7 +49,10 @@ struct RenewedGrant {
     isUnbound = response.accessToken != nil && !response.isBound && loaded.machine.refusesBearerTokens
     accessToken =
       isOfThisBoot && !isUnbound
-      ? AccessToken(response, for: answer.key, of: grant, sentAt: answer.boot, clock: clock, now: now) : nil
+      ? AccessToken(
+        response, for: answer.key, of: grant, isRenewable: loaded.profile.kind == .client ? true : nil,
+        sentAt: answer.boot, clock: clock,
+        now: now) : nil
   }
 }
 

@@ -79,6 +79,7 @@ extension DocumentFailure {
     case .untrusted: "untrusted"
     case .unavailable: "unavailable"
     case .malformed: "malformed"
+    case .page: "page"
     case .issuerMismatch: "issuerMismatch"
     case .redirected: "redirected"
     }

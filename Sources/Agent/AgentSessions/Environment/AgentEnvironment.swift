@@ -12,6 +12,7 @@ public struct AgentEnvironment: Sendable {
   public var keys: any ClientKeySigner
   public var redirects: any RedirectListenerFactory
   public var directories: any DirectoryAccounts
+  public var subjectTokens: any SubjectTokenFiles
   public var browser: any BrowserOpener
   public var prompter: any Prompter
   /// Beside the PIN, which the agent judges itself.
@@ -32,7 +33,7 @@ public struct AgentEnvironment: Sendable {
   public init(
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
     keys: any ClientKeySigner = NoClientKeys(), redirects: any RedirectListenerFactory,
-    directories: any DirectoryAccounts,
+    directories: any DirectoryAccounts, subjectTokens: any SubjectTokenFiles = NoSubjectTokenFiles(),
     browser: any BrowserOpener = NoBrowser(), prompter: any Prompter = NoPrompter(),
     stepUpMethods: [any StepUpProver] = [], signals: any SystemSignals = NoSystemSignals(),
     backups: any BackupFiles = NoBackupFiles(), configuration: StartConfiguration = StartConfiguration(),
@@ -45,6 +46,7 @@ public struct AgentEnvironment: Sendable {
     self.keys = keys
     self.redirects = redirects
     self.directories = directories
+    self.subjectTokens = subjectTokens
     self.browser = browser
     self.prompter = prompter
     self.stepUpMethods = stepUpMethods
@@ -62,6 +64,7 @@ extension ProviderClient.Dependencies {
   init(_ environment: AgentEnvironment, time: TimeKeeper) {
     self.init(
       http: environment.http, clock: environment.clock, entropy: environment.entropy, keys: environment.keys,
-      signatures: environment.signatures, time: time, refusals: environment.refusals)
+      signatures: environment.signatures, time: time, subjectTokens: environment.subjectTokens,
+      refusals: environment.refusals)
   }
 }

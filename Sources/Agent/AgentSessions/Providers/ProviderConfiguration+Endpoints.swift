@@ -2,10 +2,14 @@ package import AgentModel
 package import AgentOAuth
 
 extension ProviderConfiguration {
-  /// True if a sign-in needs no discovery: the endpoints are configured, and nothing else is required of the metadata. So
-  /// does a provider at which there is no sign-in.
+  /// True if no discovery is needed: the endpoints are configured, and nothing else is required of the metadata. A
+  /// provider of secrets has no documents.
   package var knowsItsEndpoints: Bool {
-    kind != .openid || endpoints.authorization != nil && endpoints.token != nil && !requiresPKCE
+    switch kind {
+    case .openid: endpoints.authorization != nil && endpoints.token != nil && !requiresPKCE
+    case .secret: true
+    case .client: endpoints.token != nil
+    }
   }
 }
 

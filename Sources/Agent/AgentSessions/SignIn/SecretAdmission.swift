@@ -1,6 +1,6 @@
 internal import AgentCore
 package import AgentModel
-internal import AgentOAuth
+package import AgentOAuth
 internal import AgentPorts
 package import AgentRecords
 package import AgentStore
@@ -38,12 +38,9 @@ package struct SecretAdmission: Sendable {
   ///
   /// - Parameter limits: of the caller, which adds no account and gives a secret to none that it does not cover.
   package func add(
-    _ given: Given, at name: ProviderName, by limits: EffectiveGrant?
+    _ given: Given, at provider: Provider, by limits: EffectiveGrant?
   ) async throws(AgentFailure) -> AccountID {
-    let provider = try await dependencies.vault.provider(named: name.text)
-    guard provider.configuration.kind == .secret else {
-      throw .invalidParameter("/provider", expected: "a provider of the kind secret; `signIn.begin` signs in to others")
-    }
+    let name = provider.configuration.name
     if let alias = given.alias {
       try await dependencies.vault.read { vault throws(AgentFailure) in
         try vault.directory.requirePossible(alias, at: name)
@@ -83,7 +80,7 @@ package struct SecretAdmission: Sendable {
         refreshToken: secret, generation: 1, memory: GrantMemory(health: .ok), scopes: ScopeSet([]),
         refreshTokenExpiresAt: given.expiresAt),
       idToken: nil, tokens: AccessTokens([]), told: owner.rights(source: .signIn), sentAt: owner.sentAt,
-      expected: expected, limits: limits,
+      expected: expected, limits: limits, kind: .secret,
       secret: AccountProfile.SecretFacts(username: given.username, expiresAt: given.expiresAt), event: event)
     let admitted = try await admission.groups.admit(asked)
     await admission.settle(admitted, rule: provider.refreshRule, idToken: nil)
@@ -96,7 +93,7 @@ package struct SecretAdmission: Sendable {
     of secret: Secret, _ username: String?, at provider: Provider
   ) async throws(AgentFailure) -> (Identity, SecretOwner) {
     let configuration = provider.configuration
-    let tenant: String? = if case .value(let value)? = configuration.tenant { value } else { nil }
+    let tenant = configuration.fixedTenant
     guard configuration.secret?.whoami != nil else {
       let print = secret.withBytes { Array(sha256($0)) }
       let digest = try await dependencies.vault.read { vault throws(AgentFailure) in

@@ -81,6 +81,8 @@ package actor SignInCoordinator {
     if flow != .device { try await providers.requireDistinctAnswers(of: provider) }
     try provider.requireSupport(of: wishes.details)
     try await requireAlias(wishes, at: provider)
+    // The provider's code may be good once: the person is not sent for one that can't be kept.
+    try await groups.requireWritable()
     let quotas = Caller.current?.signInQuotas ?? []
     try requireRoom(for: quotas)
     guard !isOver else { throw .shuttingDown }
@@ -88,7 +90,7 @@ package actor SignInCoordinator {
     beginning[id] = quotas
     defer { beginning[id] = nil }
     let scopes = wishes.scopes ?? provider.configuration.scopes
-    let deviceKey = try deviceKey(at: provider)
+    let deviceKey = try provider.deviceKey(by: dependencies.environment.keys)
     let way: SignInJob.Way
     let page: Begun.Page
     var expiresAt = clock.boot() + Self.lifetime
@@ -119,12 +121,6 @@ package actor SignInCoordinator {
   }
 
   /// Each sign-in has a key of its own: the one of the account's earlier grant goes with that.
-  private func deviceKey(at provider: Provider) throws(AgentFailure) -> DeviceKey? {
-    let key = provider.newDeviceKey(by: dependencies.environment.keys)
-    if key == nil, provider.refusesBearerTokens { throw .signIn(.notBound) }
-    return key
-  }
-
   private func requireRoom(for quotas: Set<String>) throws(AgentFailure) {
     let taken = jobs.values.filter(\.isPending).map(\.quotas) + beginning.values
     for quota in quotas where taken.count(where: { $0.contains(quota) }) >= Self.capacityOfOne {

@@ -31,7 +31,7 @@ struct SignInProviders: Sendable {
     var provider = try await dependencies.vault.provider(named: name)
     guard provider.configuration.kind == .openid else {
       throw .invalidParameter(
-        "/provider", expected: "a provider with a sign-in; `account.add` takes the secrets of this one")
+        "/provider", expected: "a provider with a sign-in; `account.add` adds the accounts of this one")
     }
     if provider.lacksRequiredPKCE || !suffices(provider.endpoints) {
       let metadata = try await dependencies.client(of: provider).documents.discoverOrExplain()

@@ -169,7 +169,10 @@ package struct SignOutCoordinator: Sendable {
 extension SignedOut {
   /// The URL at which the browser ends the provider's own session (OpenID Connect RP-Initiated Logout §2).
   package var endSessionURL: Secret? {
-    guard let provider, let endpoint = provider.endpoints.endSession.flatMap(HTTPURL.init) else { return nil }
+    // A machine has no session in a browser.
+    guard let provider, provider.configuration.kind == .openid,
+      let endpoint = provider.endpoints.endSession.flatMap(HTTPURL.init)
+    else { return nil }
     var parameters = FormBody()
     if let idToken { parameters.append("id_token_hint", idToken) }
     parameters.append("client_id", provider.configuration.clientID)

@@ -112,6 +112,7 @@ extension SignInFailure {
     case .exchange(.untrustedServer): .untrustedServer
     case .exchange(.transient): .providerUnavailable
     case .exchange(.misconfigured): .providerMisconfigured
+    case .installationRefused: .reauthenticationRequired
     case .answerRejected(let failure, _), .importedTokenSpent(let failure): failure.kind
     default: .signInFailed
     }

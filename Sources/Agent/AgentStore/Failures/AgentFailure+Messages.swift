@@ -221,6 +221,7 @@ extension RightsFailure {
     case .noAccessToken: "There is no access token for this request now. The last snapshot is kept; try again later."
     case .untrusted(let reason): reason.message + " Nothing was sent to it; the last snapshot is kept."
     case .offline(.proxy(let failure)): "\(failure.explanation) The last snapshot is kept."
+    case .offline(.noLibrary(let library)): "\(library.missing) The last snapshot is kept."
     case .offline:
       "The server that knows what this account may do can't be reached. The last snapshot is kept; try again later."
     case .unavailable:

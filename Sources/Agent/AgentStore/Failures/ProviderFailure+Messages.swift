@@ -92,6 +92,7 @@ extension DocumentFailure {
   var message: String {
     switch self {
     case .offline(.proxy(let failure)): "\(failure.explanation) Nothing was changed."
+    case .offline(.noLibrary(let library)): "\(library.missing) Nothing was changed."
     case .offline:
       "The provider can't be reached. Nothing was changed; try again when the network and the provider work."
     case .untrusted(let reason): reason.message + " Nothing was changed."
@@ -101,7 +102,8 @@ extension DocumentFailure {
       "The document of this issuer names another issuer, so the agent does not use it. Give the issuer exactly as its document writes it, also with a slash at its end, or ask the administrator of the server."
     case .redirected(let origin):
       "The address of a document of this provider \(Self.leads(to: origin)). Nothing was sent there and nothing was changed; if that is the provider, give its address, or ask the administrator of the server."
-    case .malformed:
+    case .malformed: "What answered is no discovery document of this issuer. Check the issuer."
+    case .page:
       "What answered is no discovery document of this issuer. Check the issuer. Or a sign-in page of the network answered instead of it: open any page in a browser, then try again."
     case .unavailable:
       "There is no discovery document of this issuer. Check the issuer, or give the endpoints yourself."

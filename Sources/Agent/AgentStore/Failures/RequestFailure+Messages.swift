@@ -5,6 +5,7 @@ extension RequestFailure {
   var message: String {
     switch self {
     case .notSent(.proxy(let failure)): "\(failure.explanation) The request was not sent."
+    case .notSent(.noLibrary(let library)): "\(library.missing) The request was not sent."
     case .notSent: "The resource server can't be reached. The request was not sent; try again later."
     case .lost(reason: "malformed"):
       """
@@ -43,18 +44,28 @@ extension RequestFailure {
 }
 
 extension AgentFailure {
-  /// The failure of a step before a request is sent, or sent again. Before the first time failures that may be different
-  /// the next time say that it was not sent. After it those say that its outcome is unknown, and so
+  /// The failure of a step before a request is sent, or sent again. Before the first time it is as `beforeSending` says.
+  /// After it failures that may be different the next time say that the outcome is unknown, and so
   /// does every failure of a write.
   package static func stopped(_ failure: AgentFailure, _ machine: RequestMachine?, hasKey: Bool) -> AgentFailure {
-    guard let machine, machine.attempts > 0 else { return unsentIfItMayDifferLater(failure) }
+    guard let machine, machine.attempts > 0 else { return beforeSending(failure) }
     guard failure.mayDifferLater || !machine.isRead else { return failure }
     return .sentBefore(failure, isRepeatable: machine.isRead || hasKey)
   }
 
-  /// The failure of a step before the first sending.
-  package static func unsentIfItMayDifferLater(_ failure: AgentFailure) -> AgentFailure {
-    failure.mayDifferLater ? .unsent(failure) : failure
+  /// The failure of a step before the first sending. It says that nothing was sent, so that a program knows that the
+  /// request may be made again: at once, or after the person signed in. A request that is refused itself, by its form, the
+  /// caller's grant or a policy, has nothing of it to say.
+  package static func beforeSending(_ failure: AgentFailure) -> AgentFailure {
+    failure.mayDifferLater || failure.isOfSession ? .unsent(failure) : failure
+  }
+
+  /// The account's session gives no token now.
+  private var isOfSession: Bool {
+    switch kind {
+    case .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerMisconfigured: true
+    default: false
+    }
   }
 
   /// It may be different the next time.

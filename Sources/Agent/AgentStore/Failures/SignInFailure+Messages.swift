@@ -21,9 +21,14 @@ extension SignInFailure {
       answer comes back could not be taken: \(last.meaning). Begin again; nothing was changed.
       """
     case .cancelled: "The sign-in was cancelled. Nothing was changed."
-    case .denied, .answer(.denied): "The sign-in was denied at the provider. Nothing was changed."
+    case .denied, .answer(.denied):
+      "The sign-in was denied at the provider, by you or by its rules: it may have disabled the account, and its page in the browser may say more. Nothing was changed."
     case .otherPerson:
       "Another person signed in than the one whose account was named. Nothing of that account was changed."
+    case .installationRefused(TokenMachine.installationSuspended):
+      "This installation of the app is suspended. Nothing was kept; have it unsuspended in its settings at the provider."
+    case .installationRefused:
+      "The provider knows no such installation of this app. Nothing was kept; correct `installation`, or install the app again."
     case .secretRefused: "The provider refuses this secret. Nothing was kept; make another one on the provider's page."
     case .secretOfAnother:
       "The secret belongs to another person than the account. The account keeps the secret that it has; `lanyard login` adds this one as an account of its own."
@@ -81,7 +86,8 @@ extension SignInFailure {
     case .identity(.accessTokenMissing): "The provider sent no access token. Nothing was kept."
     case .deviceFlowUnsupported:
       "This provider offers no sign-in by device code. Sign in by browser or paste, or give its device authorization endpoint by `provider.update`."
-    case .invalidDeviceAnswer: "The provider's answer names no code and no page for it. Nothing was kept."
+    case .invalidDeviceAnswer:
+      "The provider's answer names no code and no page for it. Or a sign-in page of the network answered instead of it: open any page in a browser. Nothing was kept."
     case .deviceCodeUnknown: "The provider does not know the code any more. Nothing was kept; begin again."
     case .portBusy(let port):
       "Port \(port), where this provider's answers come back, is used by another program. Free it and try again."
@@ -122,11 +128,12 @@ extension DocumentFailure {
   package var cause: String {
     switch self {
     case .offline(.proxy(let failure)): "the proxy \(failure.address) makes no connection to the server"
+    case .offline(.noLibrary(let library)): "the library \(library.name) is missing on this machine"
     case .offline: "the server can't be reached"
     case .untrusted: "the server could not be trusted"
     case .unavailable(status: 0): "no answer came"
     case .unavailable(let status): "the server answered with status \(status)"
-    case .malformed: "the answer is not what it should be, and a sign-in page of the network may have given it"
+    case .malformed, .page: "the answer is not what it should be, and a sign-in page of the network may have given it"
     case .issuerMismatch: "it names another issuer"
     case .redirected(let origin): "the address \(Self.leads(to: origin))"
     }
@@ -137,9 +144,17 @@ extension ExchangeFailure {
   var signInMessage: String {
     switch self {
     case .offline(.proxy(let failure)): "\(failure.explanation) Nothing was kept."
+    case .offline(.noLibrary(let library)): "\(library.missing) Nothing was kept."
     case .offline:
       "The provider can't be reached. Nothing was kept; try again when the network and the provider work."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
+    case .transient(let word, _) where FailureClassifier.mayBeOfAPortal(word):
+      "A page came instead of the provider's answer, as the sign-in page of a network does: open any page in a browser. Nothing was kept; try again then."
+    case .transient(SubjectTokenFault.unreadable.rawValue, _):
+      SubjectTokenFault.unreadable.message + " Nothing was kept."
+    case .misconfigured(SubjectTokenFault.foreign.rawValue): SubjectTokenFault.foreign.message + " Nothing was kept."
+    case .misconfigured(SubjectTokenFault.malformed.rawValue):
+      SubjectTokenFault.malformed.message + " Nothing was kept."
     case .transient: "The provider could not answer now. Nothing was kept; try again later."
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
     case .misconfigured("invalid_scope"):

@@ -14,6 +14,8 @@ package enum SignInFailure: Sendable {
   case otherPerson
   /// The provider does not stand by a secret that was to be kept.
   case secretRefused
+  /// The installation of a GitHub App is gone or suspended; the reason.
+  case installationRefused(String)
   /// A secret that was to replace the account's is another person's.
   case secretOfAnother
   /// The answer of the authorization endpoint brings no code.

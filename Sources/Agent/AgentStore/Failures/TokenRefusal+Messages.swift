@@ -40,6 +40,16 @@ extension TokenMachine.Refusal {
       The provider says that this account's secret is another person's. Give one of this person by `lanyard rotate \
       ACCOUNT`; the account and its data are kept.
       """
+    case .reauthenticate(TokenMachine.installationSuspended):
+      """
+      This installation of the app is suspended. Have it unsuspended in its settings at the provider; the account and its \
+      data are kept.
+      """
+    case .reauthenticate(TokenMachine.installationUnknown):
+      """
+      The provider knows this installation of the app no more. Install the app again, and add the provider with the new \
+      number; the account and its data are kept.
+      """
     case .reauthenticate:
       "The provider no longer takes this account's refresh token. Sign in again; the account and its data are kept."
     case .locked:
@@ -70,15 +80,19 @@ extension TokenMachine.Refusal {
       "The provider gives no token for the resource that was asked for. Nothing was deleted."
     case .misconfigured("invalid_client"):
       "The provider does not accept this client's id or its secret. Correct them by `provider.update`; nothing was deleted."
+    case .misconfigured(SubjectTokenFault.foreign.rawValue): SubjectTokenFault.foreign.message + " Nothing was deleted."
+    case .misconfigured(SubjectTokenFault.malformed.rawValue):
+      SubjectTokenFault.malformed.message + " Nothing was deleted."
     case .misconfigured:
       "The provider refuses this client's configuration. Correct it by `provider.update`; nothing was deleted."
     case .offline(.proxy(let failure), _): "\(failure.explanation) There is no new token; the session is kept."
+    case .offline(.noLibrary(let library), _): "\(library.missing) There is no new token; the session is kept."
     case .offline: "The provider can't be reached, so there is no new token. The session is kept."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it; the session is kept."
     case .unavailable:
       """
-      The provider gave no token that can be used: it could not answer now, or its answer can't be read. The session is \
-      kept; try again later.
+      The provider gave no token that can be used: it could not answer now, its answer can't be read, or the sign-in \
+      page of a network came instead. The session is kept; try again later.
       """
     case .noAnswer(.stillWaiting):
       """

@@ -42,6 +42,11 @@ package struct AgentDiagnosis: Sendable {
       let found = await look { vault in vault.diagnosis.account(account) }
       isSound = isSound && !found.contains { $0.check == "accountRecords" }
       findings += found
+      if !found.contains(where: { $0.check == "accountRecords" }),
+        let session = try? await self.accounts.account(account).session()
+      {
+        findings += RefreshDiagnosis(session: session).findings().list
+      }
     }
     var more = Findings()
     if isSound, !findings.contains(where: { $0.check == "accountRecords" }) {

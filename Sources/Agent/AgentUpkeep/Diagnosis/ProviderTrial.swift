@@ -165,6 +165,7 @@ struct ProviderTrial {
   private static func words(_ failure: ExchangeFailure) -> String {
     switch failure {
     case .offline(.proxy(let failure)): "no connection was made. \(failure.explanation.dropLast())"
+    case .offline(.noLibrary(let library)): "no connection was made. \(library.missing.dropLast())"
     case .offline: "no connection was made"
     case .untrustedServer(let reason): Self.words(reason)
     case .transient(let word, _) where word.hasPrefix("status"): "it answered with \(word)"

@@ -153,7 +153,8 @@ package struct VaultDiagnosis {
     case .locked:
       findings.problem(
         "session", "The provider says that this account is disabled. The agent gives nothing of it out.",
-        subject: profile.name, account: id, "Ask the administrator of the provider.")
+        subject: profile.name, account: id, "Ask the administrator of the provider.",
+        "Once it is enabled again: `lanyard login --account \(profile.name)`, or wait 15 minutes.")
     default: break
     }
     if profile.signInStatus == .signedIn, let dropped = (try? vault.journal.load(profile))?.grant.droppedIDToken {
@@ -217,6 +218,14 @@ package struct VaultDiagnosis {
         "This machine's clock is \(time.behind.spelledOut) behind the provider \(name.text). The agent counts by the provider's time; other programs do not.",
         "Set the clock of this machine, or ask the administrator of the provider if that one is wrong.")
     }
+    if let (name, ahead) = readings.lazy.compactMap({ name, time in time.ahead.map { (name, $0) } }).first(where: {
+      $0.1 > Self.notableDifference
+    }) {
+      return findings.notice(
+        "clock",
+        "This machine's clock is \(ahead.spelledOut) ahead of the provider \(name.text). The agent counts by the provider's time; other programs do not.",
+        "Set the clock of this machine, or ask the administrator of the provider if that one is wrong.")
+    }
     findings.sound("clock", "The clock has not gone back.")
   }
 
@@ -241,6 +250,11 @@ package struct VaultDiagnosis {
 
   /// A revocation older than this was refused, or its provider is out of reach in every way.
   private static let oldRevocation = Milliseconds.seconds(24 * 60 * 60)
+}
+
+extension ProviderTime {
+  /// How far the wall clock is ahead of the provider; nil if the provider has not told its time in this boot.
+  fileprivate var ahead: Milliseconds? { serverTimeOffset.map { .zero - $0 } }
 }
 
 extension Milliseconds {
@@ -308,7 +322,12 @@ extension Findings {
         "The file `\(name)` of the store has a second name (a hard link): others could read or replace it by that name.",
         "Find the other name (`find / -xdev -samefile` and the path of the file) and remove it, or copy the file and put the copy in its place."
       )
-    case .vault(.store(let failure), _) where failure != .corrupt:
+    case .vault(.store(.corrupt), _):
+      problem(
+        check, "The database is damaged: `lanyard.sqlite` or its -wal can't be read. The agent sends nothing of it.",
+        "Put back a copy of the whole state directory that is newer than the last sign-in.",
+        "Without one: move the state directory away, start the agent, and `lanyard restore` a backup.")
+    case .vault(.store, _):
       problem(check, error.message, "Repair the disk, or make the store writable again.")
     case .passphrase(.noMemory):
       problem(check, error.message, "Repair the disk, or make the store writable again.")

@@ -50,7 +50,7 @@ public enum FailureClassifier {
   public static let notAnOAuthAnswer = "notAnOAuthAnswer"
 
   /// A portal answers with a page, with a redirect to one, or with the status that says so (RFC 6585 §6).
-  static func mayBeOfAPortal(_ word: String) -> Bool {
+  public static func mayBeOfAPortal(_ word: String) -> Bool {
     word == notAnOAuthAnswer || word == Self.word(of: 511) || (300...399).contains { word == Self.word(of: $0) }
   }
 

@@ -1,27 +1,31 @@
 /// Errors of other providers beyond the standards. An error that means the same as in the standard table has no row.
 /// GitLab (Doorkeeper) follows RFC 6749 and has no table.
 extension FailureTable {
+  /// developers.google.com/identity/protocols/oauth2, read on 2026-11-23, where no row names another source. A dead refresh
+  /// token is `invalid_grant`; a suspended person has no word of their own.
   public static let google = FailureTable(
     "google",
     [
       // Google Workspace session length: the person must reauthenticate, the refresh token stays valid
-      // (support.google.com/a/answer/9368756).
+      // (support.google.com/a/answer/9368756, read on 2026-11-29).
       .suberror("invalid_rapt", .interaction),
-      // developers.google.com/identity/protocols/oauth2, "Refresh token expiration": a scope became restricted.
+      // "Refresh token expiration": a scope became restricted.
       .error("admin_policy_enforced", .misconfigured),
-      // As above, "Errors"; the token endpoint answers 401.
+      // "Errors"; the token endpoint answers 401.
       .error("deleted_client", .misconfigured, as: "invalid_client"),
       // google-auth retries it.
       .error("internal_failure", .transient),
-      // A quota: status 403 with `error_code` (…/oauth2/limited-input-device).
+      // A quota: status 403 with `error_code` (…/oauth2/limited-input-device; support.google.com/cloud/answer/9028764, read
+      // on 2026-11-29).
       .code("rate_limit_exceeded", .throttled),
     ])
 
-  /// docs.github.com, "Troubleshooting OAuth app access token request errors" and "Refreshing user access tokens". All
-  /// have status 200.
+  /// docs.github.com, "Troubleshooting OAuth app access token request errors" and, for the device flow, "Authorizing OAuth
+  /// apps", read on 2026-11-29. All have status 200. They name neither a rate limit nor a suspended person.
   public static let github = FailureTable(
     "github",
     [
+      // Not on those pages; seen on 2024-07-17 (interlink-hq/interLink pull request 262, read on 2026-11-29).
       .error("bad_refresh_token", .reauthenticate),
       .error("unverified_user_email", .interaction),
       .error("incorrect_client_credentials", .misconfigured, as: "invalid_client"),
@@ -64,7 +68,7 @@ extension FailureTable {
   public static let bitbucket = FailureTable(
     "bitbucket", [.description("Invalid refresh_token", .reauthenticate)])
 
-  /// docs.slack.dev, errors of `openid.connect.token`. All have status 200.
+  /// docs.slack.dev, errors of `openid.connect.token`, read on 2026-11-29. All have status 200. There are no refresh tokens.
   public static let slack = FailureTable(
     "slack",
     [
@@ -76,20 +80,27 @@ extension FailureTable {
       .error("service_unavailable", .transient),
     ])
 
-  /// developer.okta.com/docs/reference/error-codes: rate limits, including those of the tenant.
+  /// developer.okta.com/docs/reference/error-codes, read on 2026-11-23: rate limits, including those of the tenant. The errors
+  /// of the token endpoint (okta/okta-developer-docs, data/oauth2-error-codes.json, release 2026.03.1, read on 2026-11-29) are
+  /// `invalid_grant` for a dead refresh token, and `invalid_grant` with 429 for a person's own rate limit. Among its errors
+  /// of grants none is about a deactivated person.
   public static let okta = FailureTable("okta", [.code("E0000047", .throttled)])
 
+  /// auth0.com/docs/libraries/common-auth0-library-authentication-errors, read on 2026-11-23. A dead refresh token is 403 with
+  /// `invalid_grant` (support.auth0.com, "Troubleshoot Refresh Token Unknown or Invalid Before Expiry", read on 2026-11-29).
   public static let auth0 = FailureTable(
     "auth0",
     [
-      // For a blocked person: with `invalid_grant` on refresh (auth0-spa-js pull request 1525), with `unauthorized`
+      // For a blocked person: with `invalid_grant` on refresh (auth0/auth0-spa-js pull request 1525), with `unauthorized`
       // elsewhere.
       .description("user is blocked", .locked),
-      // auth0.com/docs/libraries/common-auth0-library-authentication-errors.
       .error("too_many_attempts", .throttled),
+      // The tenant's limit, seen on 2022-02-01 with 500 and `access_denied` (community.auth0.com/t/77440, read on 2026-11-29).
+      .description("Global limit has been reached", .throttled),
     ])
 
-  /// From Keycloak's source: `TokenManager.validateToken` and the checks before the token endpoint.
+  /// From Keycloak's source, `TokenManager.validateToken` and the checks before the token endpoint, read on 2026-11-29. It has
+  /// no rate limit there.
   public static let keycloak = FailureTable(
     "keycloak",
     [

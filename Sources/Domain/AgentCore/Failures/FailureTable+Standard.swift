@@ -14,6 +14,14 @@ extension FailureTable {
       .status(429, .throttled),
       .status(500...599, .transient),
 
+      // A rate limit under another status than 429, whatever `error` stands beside it: Zoho sends 400 with `Access Denied` and
+      // "You have made too many requests continuously" (zoho.com/crm/developer/docs/api/v3/token-validity.html, read on
+      // 2026-11-29). A pause ends no session, so words of any server are enough.
+      .phrase("too many requests", .throttled),
+      .phrase("rate limit", .throttled),
+      // Salesforce says `Login Rate Exceeded` (restforce/restforce issue 412, read on 2026-11-29).
+      .phrase("rate exceeded", .throttled),
+
       // Microsoft's refinements of `invalid_grant` and `interaction_required` (MSAL, InvalidGrantClassification), which
       // other providers use too.
       .suberror("consent_required", .interaction),
@@ -49,7 +57,7 @@ extension FailureTable {
       .description("Invalid refresh token", .reauthenticate),
       // HubSpot, in `message` (nango.dev/blog/hubspot-oauth-bad-refresh-token).
       .description("missing or invalid refresh token", .reauthenticate),
-      // Zoho, with status 200 (github.com/Weble/ZohoBooksApi/issues/84).
+      // Zoho, with status 200 (zoho.com/crm/developer/docs/api/v2/token-validity.html).
       .error("invalid_code", .reauthenticate),
       // RFC 8628 §3.5.
       .error("slow_down", .transient),

@@ -25,6 +25,9 @@ public struct FailureTable: Sendable {
     case code(String)
     /// A complete `error_description`. Providers reword them, so use it only without another sign.
     case description(String)
+    /// Words, with blanks between them, that stand in `error` or in `error_description` in any case and spelling: for a
+    /// meaning that servers reword and that ends nothing.
+    case phrase(String)
     case suberror(String)
     /// This `error` together with a claims challenge.
     case claims(error: String)
@@ -46,10 +49,12 @@ public struct FailureTable: Sendable {
   /// The row that matches `refusal`, if any: by status first, then by the most specific sign.
   public func row(for refusal: TokenEndpointRefusal) -> Row? {
     let contractCodes = refusal.contractCodes
+    let words = [refusal.error, refusal.description].compactMap { $0 }.map(Self.plainWords)
     let columns: [(Sign) -> Bool] = [
       { if case .status(let range) = $0 { range.contains(refusal.status) } else { false } },
       { if case .code(let code) = $0 { refusal.codes.contains(code) } else { false } },
       { if case .description(let text) = $0 { refusal.description == text } else { false } },
+      { if case .phrase(let text) = $0 { words.contains { $0.contains(text) } } else { false } },
       { if case .suberror(let word) = $0 { refusal.suberror == word } else { false } },
       { if case .claims(let error) = $0 { refusal.error == error && refusal.claims != nil } else { false } },
       { if case .contract(let code) = $0 { contractCodes.contains(code) } else { false } },
@@ -60,6 +65,11 @@ public struct FailureTable: Sendable {
       if let row = rows.first(where: { column($0.sign) }) { return row }
     }
     return nil
+  }
+
+  /// In small letters, with blanks for what joins words.
+  private static func plainWords(_ text: String) -> String {
+    String(text.lowercased().map { $0 == "_" || $0 == "-" ? " " : $0 })
   }
 }
 
@@ -74,6 +84,9 @@ extension FailureTable.Row {
   }
   static func description(_ text: String, _ meaning: FailureTable.Meaning, as word: String? = nil) -> Self {
     Self(sign: .description(text), meaning: meaning, standardError: word)
+  }
+  static func phrase(_ text: String, _ meaning: FailureTable.Meaning) -> Self {
+    Self(sign: .phrase(text), meaning: meaning, standardError: nil)
   }
   static func suberror(_ suberror: String, _ meaning: FailureTable.Meaning, as word: String? = nil) -> Self {
     Self(sign: .suberror(suberror), meaning: meaning, standardError: word)

@@ -22,42 +22,58 @@ public struct CompactJWT: Sendable {
     guard token.count <= Self.maximumBytes else { throw .tooLarge }
     // An encrypted token has five parts; the agent never requests one.
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard parts.count == 3, let header = Base64URL.decode(UnsafeRawBufferPointer(rebasing: parts[0])),
-      let payload = Base64URL.decode(UnsafeRawBufferPointer(rebasing: parts[1])),
-      let signature = Base64URL.decode(UnsafeRawBufferPointer(rebasing: parts[2]))
+    guard parts.count == 3, let header = Self.decode(parts[0]), let payload = Self.decode(parts[1]),
+      let signature = Self.decode(parts[2])
     else { throw .malformed }
     (algorithm, keyID) = try StrictJSON.object(header) { (header) throws(IDTokenFailure) in
-      guard header["crit"] == nil else { throw .criticalHeader }
+      func member(_ name: StaticString) -> JSONNode? { header[name].flatMap { $0.kind == .null ? nil : $0 } }
+      guard member("crit") == nil else { throw .criticalHeader }
       // Access tokens and logout tokens are not ID tokens, even with a valid signature (RFC 8725 §3.11).
-      if let type = header["typ"] {
+      if let type = member("typ") {
         guard let type = type.string?.lowercased() else { throw .malformed }
         guard type == "jwt" || type == "application/jwt" else { throw .typeNotAllowed }
       }
       guard let name = header["alg"]?.string else { throw .malformed }
       guard let algorithm = SignatureAlgorithm(name: name) else { throw .algorithmNotAllowed }
-      guard let keyID = header["kid"], keyID.kind != .null else { return (algorithm, nil) }
-      guard let text = keyID.string else { throw .malformed }
-      return (algorithm, text)
+      // One that is no text names no key, as in a key set: every key is tried that fits the algorithm.
+      return (algorithm, header["kid"]?.string)
     }
     guard !signature.isEmpty else { throw .signatureInvalid }
     self.payload = payload
     self.signature = signature
     signedBytes = Array(token[..<(token.count - parts[2].count - 1)])
   }
+
+  /// RFC 7515 §2 leaves the padding out, and some servers do not. The signature is over the text as it was received.
+  private static func decode(_ part: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
+    let padding = part.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+    guard padding == 0 || part.count % 4 == 0 && padding < 3 else { return nil }
+    return Base64URL.decode(UnsafeRawBufferPointer(rebasing: part.dropLast(padding)))
+  }
 }
 
 /// Parses a provider's JSON strictly: one object, without duplicate keys unless they are allowed.
 enum StrictJSON {
-  /// Lends the root object to `body`.
+  /// Lends the root object to `body`. `isMended`: an encoding that is none is mended before (`MendedText`).
   ///
   /// - Throws: `failure` if the bytes are no such object; what `body` throws.
   static func object<Result>(
     _ bytes: [UInt8], or failure: IDTokenFailure = .malformed,
+    duplicateKeys: JSONScanner.DuplicateKeys = .refused, isMended: Bool = false,
     _ body: (JSONNode) throws(IDTokenFailure) -> Result
   ) throws(IDTokenFailure) -> Result {
     try bytes.withUnsafeBufferPointer { (bytes) throws(IDTokenFailure) -> Result in
-      try object(UnsafeRawBufferPointer(bytes), or: failure, body)
+      let bytes = UnsafeRawBufferPointer(bytes)
+      guard isMended, !isJSON(bytes) else { return try object(bytes, or: failure, duplicateKeys: duplicateKeys, body) }
+      var mended: [UInt8] = []
+      MendedText.mend(bytes) { mended.append($0) }
+      return try object(mended, or: failure, duplicateKeys: duplicateKeys, body)
     }
+  }
+
+  private static func isJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var tape = JSONTape()
+    return (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil
   }
 
   static func object<Result>(

@@ -45,8 +45,13 @@ public struct IDTokenClaims: Sendable, Equatable {
   ///
   /// - Throws: `IDTokenFailure.malformed`.
   public init(_ token: CompactJWT, names: ClaimNames = ClaimNames()) throws(IDTokenFailure) {
-    self = try StrictJSON.object(token.payload) { (claims) throws(IDTokenFailure) in
-      try IDTokenClaims(claims, names)
+    self = try StrictJSON.object(token.payload, duplicateKeys: .allowed, isMended: true) {
+      (claims) throws(IDTokenFailure) in
+      // RFC 7519 §4: readers disagree on which of two claims counts. What stands below a claim that is not used is not
+      // judged.
+      let paths = [names.tenant, names.roles].compactMap { $0 }
+      guard !claims.namesMemberTwice, !paths.contains(where: claims.isAmbiguous) else { throw .malformed }
+      return try IDTokenClaims(claims, names)
     }
   }
 
@@ -59,23 +64,34 @@ public struct IDTokenClaims: Sendable, Equatable {
     notBefore = try Self.moment(claims["nbf"])
     issuedAt = try Self.moment(claims["iat"])
     authTime = (try? Self.moment(claims["auth_time"])).flatMap { $0.milliseconds == 0 ? nil : $0 }
-    nonce = try Self.text(claims["nonce"])
+    // An empty one is another nonce: it ties the token to a sign-in (OpenID Connect Core §12.2).
+    nonce = try Self.anyText(claims["nonce"])
     authenticationContext = claims["acr"]?.string
     authenticationMethods = (try? Self.texts(claims["amr"])) ?? []
     sessionID = claims["sid"]?.string
-    accessTokenHash = claims["at_hash"]?.string
-    tenant = names.tenant.flatMap { claims.claim(at: $0[...]) }?.string
-    tenantID = claims["tid"]?.string
+    accessTokenHash = claims["at_hash"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    tenant = try Self.optionalText(names.tenant.flatMap { claims.claim(at: $0[...]) })
+    tenantID = try Self.optionalText(claims["tid"])
     name = claims["name"]?.string
     preferredUsername = claims["preferred_username"]?.string
     email = claims["email"]?.string
     roles = names.roles.flatMap { claims.claim(at: $0[...]) }?.names
   }
 
+  /// An empty one says nothing.
   private static func text(_ node: JSONNode?) throws(IDTokenFailure) -> String? {
+    try anyText(node).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  private static func anyText(_ node: JSONNode?) throws(IDTokenFailure) -> String? {
     guard let node, node.kind != .null else { return nil }
-    guard let text = node.string else { throw .malformed }
+    guard let text = node.string, !MendedText.isDoubtful(text) else { throw .malformed }
     return text
+  }
+
+  /// A text that identifies, where it is one.
+  private static func optionalText(_ node: JSONNode?) throws(IDTokenFailure) -> String? {
+    node?.kind == .string ? try text(node) : nil
   }
 
   private static func texts(_ node: JSONNode?) throws(IDTokenFailure) -> [String] {
@@ -83,8 +99,8 @@ public struct IDTokenClaims: Sendable, Equatable {
     if let text = node.string { return [text] }
     guard node.kind == .array else { throw .malformed }
     var texts: [String] = []
-    for element in node.elements {
-      guard let text = element.string else { throw .malformed }
+    for element in node.elements where element.kind != .null {
+      guard let text = element.string, !MendedText.isDoubtful(text) else { throw .malformed }
       texts.append(text)
     }
     return texts
@@ -116,6 +132,14 @@ extension JSONNode {
       if let inner = member(path[..<dot])?.claim(at: path[path.index(after: dot)...]) { return inner }
     }
     return nil
+  }
+
+  /// True if an object on the way to the claim at `path`, or in it, names a member twice.
+  func isAmbiguous(at path: String) -> Bool {
+    members.contains { key, value in
+      guard let name = key.utf8, value.hasDuplicateKeys, path.utf8.starts(with: name) else { return false }
+      return path.utf8.count == name.count || path.utf8.dropFirst(name.count).first == UInt8(ascii: ".")
+    }
   }
 
   private func member(_ name: Substring) -> JSONNode? {

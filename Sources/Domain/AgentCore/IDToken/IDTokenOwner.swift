@@ -7,16 +7,23 @@ internal import JSONRPC
 /// The token came from the token endpoint over TLS, so the claims are compared without its signature (§3.1.3.7, 6).
 public struct IDTokenOwner: Sendable, Equatable {
   /// Each value of `iss` that is a string, and of `sub` that is a string or a number, by its digits: a token may name one
-  /// twice.
+  /// twice. An empty one names none.
   public private(set) var issuers: [String] = []
   public private(set) var subjects: [String] = []
 
   public init(of token: UnsafeRawBufferPointer) {
+    read(token)
+    issuers.removeAll(where: \.isEmpty)
+    subjects.removeAll(where: \.isEmpty)
+  }
+
+  private mutating func read(_ token: UnsafeRawBufferPointer) {
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count > 1, let payload = Base64URL.decodeLeniently(parts[1]) else { return }
     payload.withUnsafeBytes { claims in
       do throws(IDTokenFailure) {
-        try StrictJSON.object(claims, duplicateKeys: .allowed) { (node) throws(IDTokenFailure) in
+        try StrictJSON.object(payload, duplicateKeys: .allowed, isMended: true) {
+          (node) throws(IDTokenFailure) in
           for (name, value) in node.members {
             if name.isText("iss"), let text = value.string { issuers.append(text) }
             if name.isText("sub"), let text = Self.subject(value) { subjects.append(text) }
@@ -28,7 +35,7 @@ public struct IDTokenOwner: Sendable, Equatable {
     }
   }
 
-  /// Claims that are cut, too deep, or no UTF-8: the members that can be told apart still name the person.
+  /// Claims that are cut or too deep: the members that can be told apart still name the person.
   private mutating func readMembers(of claims: UnsafeRawBufferPointer) {
     for member in LenientMembers(claims) {
       let name = Self.value(of: claims, at: member.name)

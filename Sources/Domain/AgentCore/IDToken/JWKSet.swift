@@ -3,10 +3,10 @@ internal import JSONRPC
 
 /// A JWK Set (RFC 7517 §5). Keys that are unknown, unreadable or not for signatures are ignored, as §5 requires.
 public struct JWKSet: Sendable {
-  /// Maximum length in bytes. With certificates, large issuers publish about 20 KiB.
-  public static let maximumBytes = 256 << 10
-  /// Maximum number of keys: each candidate costs a signature check.
-  public static let maximumKeys = 64
+  /// Maximum length in bytes, as of every document. With certificates, large issuers publish about 20 KiB.
+  public static let maximumBytes = 1 << 20
+  /// Maximum number of keys that are tried for one token: each costs a signature check.
+  public static let maximumCandidates = 64
 
   /// A key of the set.
   public struct Key: Sendable, Equatable {
@@ -28,7 +28,7 @@ public struct JWKSet: Sendable {
       (root) throws(IDTokenFailure) in
       let lists = root.members.filter { $0.key.isText("keys") }
       guard lists.count == 1, let list = lists.first?.value, list.kind == .array else { throw .keySetMalformed }
-      return Array(list.elements.lazy.compactMap(Self.key).prefix(Self.maximumKeys))
+      return list.elements.compactMap(Self.key)
     }
   }
 
@@ -54,7 +54,7 @@ public struct JWKSet: Sendable {
       candidates = candidates.filter { $0.algorithm == token.algorithm }
       guard !candidates.isEmpty else { throw .algorithmNotAllowed }
     }
-    return candidates.map(\.publicKey)
+    return candidates.prefix(Self.maximumCandidates).map(\.publicKey)
   }
 
   private static func key(_ node: JSONNode) -> Key? {
@@ -80,7 +80,7 @@ public struct JWKSet: Sendable {
   ) -> PublicKey? {
     switch (type, curve) {
     case ("RSA", _):
-      guard let modulus = number("n"), let exponent = number("e") else { return nil }
+      guard let modulus = number("n")?.significant, let exponent = number("e")?.significant else { return nil }
       return .rsa(modulus: modulus, exponent: exponent)
     case ("EC", let name?):
       guard let curve = EllipticCurve(rawValue: name), let x = number("x")?.padded(to: curve.coordinateBytes),
@@ -100,6 +100,12 @@ public struct JWKSet: Sendable {
 }
 
 extension [UInt8] {
+  /// A big-endian number without leading zeros (RFC 7518 §6.3.1.1), of which some servers add one for the sign; nil for 0.
+  fileprivate var significant: [UInt8]? {
+    let number = drop { $0 == 0 }
+    return number.isEmpty ? nil : Array(number)
+  }
+
   /// A big-endian number with this count of bytes: some servers leave leading zeros out, or add one for the sign (RFC
   /// 7518 §6.2.1.2). Nil for one that is too great.
   fileprivate func padded(to count: Int) -> [UInt8]? {

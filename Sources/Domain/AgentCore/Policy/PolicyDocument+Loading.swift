@@ -248,7 +248,7 @@ private struct PolicyLoader {
     let methods = reader.texts(
       place["methods"], most: 32, ofLength: 16, "a method in upper case, other than CONNECT and TRACE"
     ) { text in
-      !text.isEmpty && text.utf8.allSatisfy { (0x41...0x5A).contains($0) } && RequestMachine.canSend(text)
+      !text.isEmpty && text.utf8.allSatisfy { (0x41...0x5A).contains($0) } && RequestMachine.canAuthorize(text)
     }
     let path = reader.text(place["path"], most: 1024, "a path of at most 1024 characters")
     guard let path, let pointer = place["path"]?.pointer else { return nil }

@@ -9,8 +9,13 @@ public enum RequestNaming: Hashable, Sendable {
   /// The policy can't be read, so nothing is known of what it names: denied (P1).
   case unreadable
 
+  /// - Parameters:
+  ///   - method: `WebSocketMethod.name` for a WebSocket.
+  ///   - isForAgent: the request is an AI agent's. A rule about GET does not give it a WebSocket: `.none`.
   /// - Throws: `RequestPath.Refusal` for a path that servers read in two ways, at an origin that the policy names.
-  public init(of method: String, _ url: HTTPURL, under policy: PolicyEngine.Policy) throws(RequestPath.Refusal) {
+  public init(
+    of method: String, _ url: HTTPURL, isForAgent: Bool, under policy: PolicyEngine.Policy
+  ) throws(RequestPath.Refusal) {
     switch policy {
     case .none: self = .none
     case .unreadable: self = .unreadable
@@ -19,7 +24,15 @@ public enum RequestNaming: Hashable, Sendable {
         self = .none
         return
       }
-      let names = document.requestRules.capabilities(naming: method, at: url.origin, try RequestPath(url))
+      let path = try RequestPath(url)
+      func naming(_ methods: Set<String>) -> [String] {
+        document.requestRules.capabilities(naming: methods, at: url.origin, path)
+      }
+      var names = naming([method])
+      if method == WebSocketMethod.name, !names.isEmpty || !isForAgent {
+        // Rules about the handshake bind it, too.
+        names = naming([method, WebSocketMethod.ofHandshake])
+      }
       self = names.isEmpty ? .none : .capabilities(names)
     }
   }

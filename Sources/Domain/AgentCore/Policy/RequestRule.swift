@@ -107,10 +107,11 @@ struct RequestRules: Hashable, Sendable {
 
   func hasSome(at origin: String) -> Bool { byOrigin[origin] != nil }
 
-  /// The capabilities that name a request, each once: the one with the closest path first, of equal ones by name.
-  func capabilities(naming method: String, at origin: String, _ path: RequestPath) -> [String] {
+  /// The capabilities that name a request by one of these methods, each once: the one with the closest path first, of equal ones by name.
+  func capabilities(naming methods: Set<String>, at origin: String, _ path: RequestPath) -> [String] {
     var closest: [String: RequestRule.Pattern] = [:]
-    for named in byOrigin[origin] ?? [] where named.rule.methods.contains(method) && named.rule.path.covers(path) {
+    for named in byOrigin[origin] ?? []
+    where !named.rule.methods.isDisjoint(with: methods) && named.rule.path.covers(path) {
       if closest[named.capability].map({ named.rule.path.isCloser(than: $0) }) ?? true {
         closest[named.capability] = named.rule.path
       }

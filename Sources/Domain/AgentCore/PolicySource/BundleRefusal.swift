@@ -6,6 +6,8 @@ public enum BundleRefusal: Error, Hashable, Sendable {
   case unreachable
   /// The proxy made no connection.
   case proxy(ProxyFailure)
+  /// This machine lacks the library that makes connections.
+  case noLibrary(SystemLibrary)
   /// The server did not prove that it is the one of the URL.
   case untrustedServer
   /// An answer with this status, which is neither 200 nor 304.
@@ -30,7 +32,7 @@ public enum BundleRefusal: Error, Hashable, Sendable {
   /// For the wire, the log and the audit log.
   public var word: String {
     switch self {
-    case .unreachable, .proxy: "unreachable"
+    case .unreachable, .proxy, .noLibrary: "unreachable"
     case .untrustedServer: "untrustedServer"
     case .unexpectedStatus: "unexpectedStatus"
     case .noSignature: "noSignature"
@@ -57,7 +59,7 @@ public enum BundleRefusal: Error, Hashable, Sendable {
   /// of security.
   public var isOfContent: Bool {
     switch self {
-    case .unreachable, .proxy, .unexpectedStatus, .notStored: false
+    case .unreachable, .proxy, .noLibrary, .unexpectedStatus, .notStored: false
     default: true
     }
   }
@@ -65,7 +67,7 @@ public enum BundleRefusal: Error, Hashable, Sendable {
   /// True if no server answered, so that a network that returns is a reason to try again.
   public var isUnreached: Bool {
     switch self {
-    case .unreachable, .proxy: true
+    case .unreachable, .proxy, .noLibrary: true
     default: false
     }
   }
@@ -75,6 +77,7 @@ public enum BundleRefusal: Error, Hashable, Sendable {
     switch self {
     case .unreachable: "The server of the policy source did not answer."
     case .proxy(let failure): failure.explanation
+    case .noLibrary(let library): library.missing
     case .untrustedServer: "The server of the policy source did not prove its name: its certificate was refused."
     case .unexpectedStatus(let status): "The server of the policy source answered with status \(status)."
     case .noSignature(let status): "The signature beside the bundle, `.minisig`, was answered with status \(status)."

@@ -58,6 +58,9 @@ public struct FormNames: Sendable {
     self.names = names
   }
 
+  /// The body is `application/x-www-form-urlencoded`.
+  public var isEncoded: Bool { kind == .encoded }
+
   private static func hasPlainCharset(_ type: String) -> Bool {
     let parts = type.split(separator: ";").map { part in part.filter { !" \t\"'".contains($0) } }
     return parts.allSatisfy { !$0.hasPrefix("charset") || plainCharsets.contains(String($0.dropFirst(8))) }

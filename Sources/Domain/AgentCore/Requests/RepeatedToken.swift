@@ -2,14 +2,19 @@
 /// server that repeats it (docs/requests.md).
 ///
 /// Found are its bytes, also with the escapes of JSON (RFC 8259 §7) or percent-encoding (RFC 3986 §2.1), and its Base64 at
-/// any place of a longer text, as in the credentials of RFC 7617: in UTF-8, and in UTF-16 and UTF-32 of both orders. A
-/// server that encodes it otherwise is not found out.
+/// any place of a longer text, as in the credentials of RFC 7617: in UTF-8, and, for a token of ASCII, in UTF-16 and UTF-32
+/// of both orders. A password may itself look like an escape, so each character of the text counts as it stands and as
+/// what it spells. A server that encodes the token otherwise is not found out.
 ///
 /// A text is walked once, whatever the number of tokens is: at each byte only the tokens are compared that can begin there, and
 /// only if the next byte can go on with one of them.
 public struct RepeatedToken {
   /// A shorter token occurs in texts by chance.
   static let leastBytes = 8
+
+  /// So often a text is read in more ways than one. A text that has more of them, as one of backslashes alone has for a
+  /// secret of backslashes, counts as one with a token.
+  private static let mostReadings = 1 << 18
 
   private let shortest: Int
   /// By the byte that stands there, escaped or not: the tokens that begin with it.
@@ -64,19 +69,21 @@ public struct RepeatedToken {
   @inline(__always)
   private func occurs(in text: Characters) -> Bool {
     guard text.count >= shortest else { return false }
+    var readings = Self.mostReadings
     return beginnings.withUnsafeBufferPointer { beginnings in
       for start in 0..<(text.count - 1) {
         let (first, second) = (text[start], text[start + 1])
         let isBeginning = beginnings[Int(first) << 2 | Int(second) >> 6] >> UInt64(second & 63) & 1 != 0
-        if isBeginning, isThere(text, at: start) { return true }
+        if isBeginning, isThere(text, at: start, &readings) { return true }
       }
       return false
     }
   }
 
-  private func isThere(_ text: Characters, at start: Int) -> Bool {
-    if let (byte, _) = Self.character(of: text, at: start) {
-      for token in plain[Int(byte)] where Self.isPlain(token, in: text, at: start) { return true }
+  private func isThere(_ text: Characters, at start: Int, _ readings: inout Int) -> Bool {
+    for token in plain[Int(text[start])] where Self.isPlain(token, in: text, at: start, &readings) { return true }
+    if let first = Self.escape(in: text, at: start)?.byte(0), first != text[start] {
+      for token in plain[Int(first)] where Self.isPlain(token, in: text, at: start, &readings) { return true }
     }
     if let number = Self.value(of: text[start]) {
       for (token, offset) in encoded[Int(number)] where Self.isEncoded(token, after: offset, in: text, at: start) {
@@ -98,34 +105,103 @@ public struct RepeatedToken {
 
   // MARK: plain
 
+  /// What was read of the token, and of the text.
+  private struct Reading: Hashable {
+    var token = 0
+    var text: Int
+  }
+
   @inline(__always)
   private static func isPlain(
-    _ token: UnsafeRawBufferPointer, in text: Characters, at start: Int
+    _ token: UnsafeRawBufferPointer, in text: Characters, at start: Int, _ readings: inout Int
   ) -> Bool {
-    var place = start
-    for byte in token {
-      guard let (read, length) = character(of: text, at: place), read == byte else { return false }
-      place += length
+    var reading = Reading(text: start)
+    while reading.token < token.count {
+      let escape = escape(in: text, at: reading.text)
+      guard let escape, escape.isSpelled(in: token, at: reading.token) else {
+        guard reading.text < text.count, text[reading.text] == token[reading.token] else { return false }
+        reading = Reading(token: reading.token + 1, text: reading.text + 1)
+        continue
+      }
+      if text[reading.text] == token[reading.token] { return isAmbiguous(token, in: text, from: reading, &readings) }
+      reading = Reading(token: reading.token + escape.count, text: reading.text + escape.length)
     }
     return true
   }
 
-  /// The byte that stands there, and how many bytes spell it.
-  @inline(__always)
-  private static func character(of text: Characters, at place: Int) -> (UInt8, length: Int)? {
-    guard place < text.count else { return nil }
-    switch text[place] {
-    case UInt8(ascii: "%"):
-      guard let byte = hex(text, at: place + 1) else { break }
-      return (byte, 3)
-    case UInt8(ascii: "\\") where place + 1 < text.count && text[place + 1] == UInt8(ascii: "/"):
-      return (UInt8(ascii: "/"), 2)
-    case UInt8(ascii: "\\") where place + 1 < text.count && text[place + 1] == UInt8(ascii: "u"):
-      guard hex(text, at: place + 2) == 0, let byte = hex(text, at: place + 4) else { break }
-      return (byte, 6)
-    default: break
+  /// The rest of a token where the text can be read in two ways, each of them tried once.
+  private static func isAmbiguous(
+    _ token: UnsafeRawBufferPointer, in text: Characters, from first: Reading, _ readings: inout Int
+  ) -> Bool {
+    var (left, seen) = ([first], Set([first]))
+    while let reading = left.popLast() {
+      readings -= 1
+      guard reading.token < token.count, readings > 0 else { return true }
+      var next: [Reading] = []
+      if reading.text < text.count, text[reading.text] == token[reading.token] {
+        next.append(Reading(token: reading.token + 1, text: reading.text + 1))
+      }
+      if let escape = escape(in: text, at: reading.text), escape.isSpelled(in: token, at: reading.token) {
+        next.append(Reading(token: reading.token + escape.count, text: reading.text + escape.length))
+      }
+      for reading in next where seen.insert(reading).inserted { left.append(reading) }
     }
-    return (text[place], 1)
+    return false
+  }
+
+  /// An escape of percent-encoding or of JSON.
+  private struct Escape {
+    /// The bytes that it spells: those of a scalar of UTF-8, or one byte of them; the first one comes last.
+    private let packed: UInt32
+    let count: Int
+    /// The characters that spell them.
+    let length: Int
+
+    init(_ byte: UInt8, length: Int) { (packed, count, self.length) = (UInt32(byte), 1, length) }
+
+    init(_ scalar: Unicode.Scalar, length: Int) {
+      let bytes = Array(String(scalar).utf8)
+      packed = bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+      (count, self.length) = (bytes.count, length)
+    }
+
+    @inline(__always) func byte(_ index: Int) -> UInt8 { UInt8(truncatingIfNeeded: packed >> (8 * UInt32(index))) }
+
+    @inline(__always) func isSpelled(in token: UnsafeRawBufferPointer, at place: Int) -> Bool {
+      guard place + count <= token.count else { return false }
+      return (0..<count).allSatisfy { token[place + $0] == byte($0) }
+    }
+  }
+
+  /// The escape that begins there.
+  @inline(__always)
+  private static func escape(in text: Characters, at place: Int) -> Escape? {
+    guard place + 1 < text.count else { return nil }
+    switch text[place] {
+    case UInt8(ascii: "%"): return hex(text, at: place + 1).map { Escape($0, length: 3) }
+    case UInt8(ascii: "\\"):
+      switch text[place + 1] {
+      case UInt8(ascii: "/"), UInt8(ascii: "\""), UInt8(ascii: "\\"): return Escape(text[place + 1], length: 2)
+      case UInt8(ascii: "u"): return scalar(in: text, at: place)
+      default: return nil
+      }
+    default: return nil
+    }
+  }
+
+  /// `\u` and four digits, twice for a scalar beyond the first plane.
+  private static func scalar(in text: Characters, at place: Int) -> Escape? {
+    func unit(_ place: Int) -> UInt16? {
+      guard place + 1 < text.count, text[place] == UInt8(ascii: "\\"), text[place + 1] == UInt8(ascii: "u"),
+        let high = hex(text, at: place + 2), let low = hex(text, at: place + 4)
+      else { return nil }
+      return UInt16(high) << 8 | UInt16(low)
+    }
+    guard let first = unit(place) else { return nil }
+    if let scalar = Unicode.Scalar(first) { return Escape(scalar, length: 6) }
+    guard UTF16.isLeadSurrogate(first), let second = unit(place + 6), UTF16.isTrailSurrogate(second) else { return nil }
+    let number = 0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
+    return Unicode.Scalar(number).map { Escape($0, length: 12) }
   }
 
   @inline(__always)

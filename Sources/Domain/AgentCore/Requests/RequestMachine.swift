@@ -77,12 +77,17 @@ public struct RequestMachine: Sendable {
   }
 
   /// `CONNECT` is for proxies, and the response to `TRACE` would repeat the token (RFC 9110 §9.3.8). Some servers know
-  /// methods in lower case, and `TRACK` as another `TRACE`.
+  /// methods in lower case, and `TRACK` as another `TRACE`. `WEBSOCKET` is no method on the wire (`WebSocketMethod`).
   public static func canSend(_ method: String) -> Bool {
-    !["CONNECT", "TRACE", "TRACK"].contains(method.uppercased())
+    !["CONNECT", "TRACE", "TRACK", WebSocketMethod.name].contains(method.uppercased())
   }
 
-  public static let expectedMethod = "a method other than CONNECT, TRACE and TRACK"
+  public static let expectedMethod = "a method other than CONNECT, TRACE, TRACK and WEBSOCKET"
+
+  /// A program that sends its requests by itself may open a WebSocket, too.
+  public static func canAuthorize(_ method: String) -> Bool { canSend(method) || method == WebSocketMethod.name }
+
+  public static let expectedToAuthorize = "a method other than CONNECT, TRACE and TRACK"
 
   /// RFC 9110 §9.2.1, without `TRACE`.
   public static func isRead(_ method: String) -> Bool { ["GET", "HEAD", "OPTIONS"].contains(method) }

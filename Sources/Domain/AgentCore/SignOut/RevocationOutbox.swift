@@ -32,6 +32,12 @@ public enum RevocationOutbox {
   /// RFC 6749 §5.2: errors about the client.
   private static let errorsOfTheClient: Set<String> = ["invalid_client", "unauthorized_client"]
 
+  /// Of a token that is dead already, which RFC 7009 §2.2 wants confirmed: Google says `invalid_token` with 400
+  /// (customeros/customeros pull request 11611, read on 2026-11-29).
+  public static let errorsOfTheToken: Set<String> = [
+    "invalid_token", "invalid_grant", "token_revoked", "token_expired",
+  ]
+
   /// How long an entry waits that was written without the network, unless something tells that the provider may be
   /// reachable. At random: a tool may sign out all agents of an organisation at once.
   public static func postponed(jitter: Double) -> Milliseconds {
@@ -67,11 +73,15 @@ public enum RevocationOutbox {
       .response(410, _, _) where isSecret:
       return .confirmed
     case .response(401, _, _) where isSecret, .response(403, _, _) where isSecret: return .refusedForGood
-    case .response(200, _, _): return .confirmed
+    // RFC 7009 §2.2 has 200; some servers say 204.
+    case .response(200..<300, nil, _), .response(200..<300, ""?, _): return .confirmed
+    case .response(200..<300, let error?, _) where errorsOfTheToken.contains(error),
+      .response(400, let error?, _) where errorsOfTheToken.contains(error):
+      return .confirmed
     case .response(_, "unsupported_token_type"?, _): return .unsupported
     // 401 and 403 concern the client's permission and say nothing about the token.
     case .response(401, _, _), .response(403, _, _): return .refused(after: parked)
-    case .response(400..<500, let error?, _) where errorsOfTheClient.contains(error): return .refused(after: parked)
+    case .response(200..<500, let error?, _) where errorsOfTheClient.contains(error): return .refused(after: parked)
     case .response(_, _, let pause?): return .again(after: min(max(pause, shortest), longest))
     case .response, .none:
       let ceiling = min(longest, shortest * (Int64(1) << min(max(attempts - 1, 0), 12)))

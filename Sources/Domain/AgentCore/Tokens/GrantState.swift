@@ -75,7 +75,7 @@ public struct GrantState: Sendable {
     case _ where isIssuedElsewhere: return standingElsewhere(at: now)
     case .reauthenticate(let reason):
       let isRevocable = Self.revocableReasons.contains(reason)
-      let pause = reason == TokenMachine.unexplainedRefusal ? TokenMachine.recheckUnexplained : nil
+      let pause = Self.pauseWhenAsked[reason]
       if !isRevocable || !mayAskAgain(demand, since: heardAt, whenAsked: pause, at: now) {
         return .reauthenticate(reason: reason)
       }
@@ -209,5 +209,13 @@ public struct GrantState: Sendable {
   /// The reasons for which the refresh token is still there and may be tried again.
   private static let revocableReasons: Set<String> = [
     "refused", TokenMachine.unexplainedRefusal, TokenMachine.secretRefused, TokenMachine.identityMismatch,
+    TokenMachine.installationUnknown, TokenMachine.installationSuspended,
+  ]
+
+  /// The reasons that may pass without a word to the agent: a caller that only asks for a token finds out after this time.
+  private static let pauseWhenAsked = [
+    TokenMachine.unexplainedRefusal: TokenMachine.recheckUnexplained,
+    TokenMachine.installationUnknown: TokenMachine.recheckWhenAsked,
+    TokenMachine.installationSuspended: TokenMachine.recheckWhenAsked,
   ]
 }

@@ -151,4 +151,7 @@ public struct TokenMachine: Sendable {
   public static let secretExpired = "secretExpired"
   public static let identityMismatch = "identityMismatch"
   public static let notSupported = "notSupported"
+  /// Of a GitHub App: its installation is gone, or a person suspended it.
+  public static let installationUnknown = "installationUnknown"
+  public static let installationSuspended = "installationSuspended"
 }

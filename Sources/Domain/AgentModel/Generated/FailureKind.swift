@@ -49,7 +49,8 @@ public enum FailureKind: String, CaseIterable, Sendable {
   case dataLocked
   /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
   /// then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`, `proxyUntrusted`
-  /// or `proxyUnreachable` the proxy is the cause, and the message names it.
+  /// or `proxyUnreachable` the proxy is the cause, and the message names it. With `noLibrary` this machine lacks the
+  /// library that makes connections, and the message says which.
   case offline
   /// The provider is temporarily unavailable.
   case providerUnavailable

@@ -6,8 +6,8 @@
 // libcurl without linking it: see README.md. Call only the names that begin with `ccurl_`; the functions that curl.h
 // declares are not linked.
 
-// Opens libcurl once. False if it is missing or older than 7.80, which does not report when sending begins. All
-// other functions require that this returned true.
+// Opens libcurl. False if it is missing or older than 7.80, which does not report when sending begins; the next call
+// looks again, since a person may install it meanwhile. All other functions require that this returned true.
 bool ccurl_open(void);
 // Whether zlib came with libcurl. The functions of `ccurl_inflater` require it.
 bool ccurl_can_decode(void);

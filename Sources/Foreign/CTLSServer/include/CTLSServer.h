@@ -13,7 +13,11 @@ typedef struct ctls_leaf ctls_leaf;
 /// One connection.
 typedef struct ctls_session ctls_session;
 
-/// Makes an authority for `hosts`, each a DNS name or an IP address as text. NULL if there is no host, or one is neither.
+/// Opens the system's libssl. False if OpenSSL 3 is missing; nothing can be made then.
+bool ctls_open(void);
+
+/// Makes an authority for `hosts`, each a DNS name or an IP address as text. NULL if there is no host, one is
+/// neither, or `ctls_open` is false.
 /// Its certificate permits these hosts and names below them, and no other name and address (RFC 5280 section 4.2.1.10).
 ctls_authority *ctls_authority_make(const char *const *hosts, size_t count, long valid_seconds);
 void ctls_authority_free(ctls_authority *authority);

@@ -42,7 +42,7 @@ struct ControlRequest {
 
   private static func grants(of state: ProviderState) -> PracticeJSON {
     let rows = state.tokens.grants.values.sorted { $0.id < $1.id }.map { grant -> PracticeJSON in
-      let user = state.context.options.users[grant.userIndex]
+      let user = state.context.options.owner(of: grant)
       return [
         "id": .string(grant.id),
         "client_id": .string(grant.clientID),

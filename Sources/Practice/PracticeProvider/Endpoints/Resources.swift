@@ -25,7 +25,7 @@ extension ProviderState {
       guard token.scopes.contains("openid") else {
         throw .challenge("insufficient_scope", status: 403, more: [("scope", "openid")])
       }
-      let user = context.options.users[grant.userIndex]
+      let user = context.options.owner(of: grant)
       let members: [PracticeJSON.Member] = [.init("sub", .string(user.subject)), .init("tid", .string(user.tenant))]
       claims = .object(members + user.claims(of: token.scopes))
     }
@@ -37,7 +37,7 @@ extension ProviderState {
   /// The user's current entitlements, not those at the time of the token.
   mutating func entitlements(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let (token, grant) = try authorized(request)
-    let user = context.options.users[grant.userIndex]
+    let user = context.options.owner(of: grant)
     return .json([
       "sub": .string(user.subject),
       "tid": .string(user.tenant),
@@ -53,7 +53,7 @@ extension ProviderState {
   mutating func protectedResource(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let (token, grant) = try authorized(request)
     try token.check(request.queryItems, age: context.nowSeconds - grant.authTime)
-    let user = context.options.users[grant.userIndex]
+    let user = context.options.owner(of: grant)
     let effect = effects.perform(request)
     if request.queryItems.contains(where: { $0.name == "echo" }) {
       return .json(["authorization": .string(request.header("Authorization") ?? "")])
@@ -71,22 +71,6 @@ extension ProviderState {
         "bodyBytes": .integer(Int64(request.body.count)),
         "effect": .integer(effect),
       ], headers: token.thumbprint == nil ? [] : nonceField(for: .resources))
-  }
-}
-
-/// The effects of unsafe requests at `/protected`. The same `Idempotency-Key` has one effect.
-struct ProtectedEffects: Sendable {
-  private(set) var count: Int64 = 0
-  private var byKey: [String: Int64] = [:]
-
-  /// The number of the effect, from 1; 0 for a safe method.
-  mutating func perform(_ request: HTTPRequest) -> Int64 {
-    guard !["GET", "HEAD", "OPTIONS"].contains(request.method) else { return 0 }
-    let key = request.header("Idempotency-Key")
-    if let key, let earlier = byKey[key] { return earlier }
-    count += 1
-    if let key { byKey[key] = count }
-    return count
   }
 }
 

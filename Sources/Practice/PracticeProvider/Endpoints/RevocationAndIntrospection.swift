@@ -31,7 +31,7 @@ extension ProviderState {
       )
     }
     if let grant = tokens.activeGrant(ofRefreshToken: value, in: context),
-      !context.options.users[grant.userIndex].isDisabled, client.isConfidential || grant.clientID == client.id
+      !context.options.owner(of: grant).isDisabled, client.isConfidential || grant.clientID == client.id
     {
       return .json(
         grant.introspection(
@@ -56,7 +56,7 @@ extension Grant {
     expiresAt: Int64?,
     in context: ProviderContext
   ) -> PracticeJSON {
-    let user = context.options.users[userIndex]
+    let user = context.options.owner(of: self)
     var members: [PracticeJSON.Member] = [
       .init("active", true),
       .init("token_use", .string(type)),

@@ -12,6 +12,7 @@ extension ProviderState {
       case GrantType.authorizationCode: try exchangeCode(form, client, key)
       case GrantType.refreshToken: try refresh(form, client, key)
       case GrantType.device: try pollDevice(form, client, key)
+      case GrantType.clientCredentials: try clientCredentials(form, client, key)
       default: throw OAuthError(code: "unsupported_grant_type")
       }
     var response =
@@ -71,6 +72,25 @@ extension ProviderState {
     )
     authorizations.use(code: value, for: grantID)
     return tokens.issueFirst(grantID, resources: resources, boundTo: key, in: context)
+  }
+
+  /// RFC 6749 section 4.4: a token for the client itself, and no refresh token.
+  private mutating func clientCredentials(
+    _ form: Parameters, _ client: PracticeClient, _ key: String?
+  ) throws(OAuthError) -> IssuedTokens {
+    guard client.isConfidential else { throw OAuthError(code: "unauthorized_client") }
+    let scopes = form.scopes == nil ? [] : try form.scopes(offeredTo: client, of: context.options.scopes)
+    let resources = try form.resources(of: client)
+    let grantID = tokens.newGrant(
+      clientID: client.id,
+      userIndex: nil,
+      scopes: scopes,
+      resources: resources,
+      authTime: context.nowSeconds,
+      sessionID: context.newValue("sid_"),
+      in: context
+    )
+    return tokens.issueForClient(grantID, resources: resources, boundTo: key, in: context)
   }
 
   private mutating func pollDevice(

@@ -4322,6 +4322,14 @@ enum GuiseFiles {
          "body": {
           "error": "invalid_code"
          }
+        },
+        "rateLimit": {
+         "status": 400,
+         "body": {
+          "error_description": "You have made too many requests continuously. Please try again after some time.",
+          "error": "Access Denied",
+          "status": "failure"
+         }
         }
        }
       }

@@ -1,4 +1,4 @@
-/// The result of one sign-in for one client: the family of all tokens that come from it.
+/// The result of one sign-in for one client, or of a client's own credentials: the family of all tokens that come from it.
 struct Grant: Sendable {
   enum End: String, Sendable {
     case refreshTokenReused
@@ -10,7 +10,8 @@ struct Grant: Sendable {
 
   let id: String
   let clientID: String
-  let userIndex: Int
+  /// Nil: the grant is the client's own (RFC 6749 section 4.4).
+  let userIndex: Int?
   var scopes: [String]
   var resources: [String]
   var details: [PracticeJSON]?

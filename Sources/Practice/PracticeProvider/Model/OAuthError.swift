@@ -37,6 +37,8 @@ struct OAuthError: Error {
 }
 
 extension HTTPResponse {
+  static var notFound: HTTPResponse { .oauthError("not_found", status: 404) }
+
   /// Responses with tokens or about tokens are never cached (RFC 6749 section 5.1).
   public static func json(
     _ value: PracticeJSON,

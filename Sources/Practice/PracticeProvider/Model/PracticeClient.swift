@@ -72,3 +72,8 @@ extension [PracticeClient] {
     ]
   }
 }
+
+extension PracticeClient {
+  /// The key with which the client `keyed` authenticates: P-256, PKCS #8.
+  public static let practiceOnlyKey = PracticeOnlyKeys.clientPrivateKey
+}

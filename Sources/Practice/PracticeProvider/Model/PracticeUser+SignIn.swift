@@ -22,6 +22,11 @@ extension PracticeOptions {
     return hint.flatMap { users.index(called: $0) } ?? users.index(called: name)
   }
 
+  /// Whom the tokens of a grant speak for: a user, or the client itself.
+  func owner(of grant: Grant) -> PracticeUser {
+    grant.userIndex.map { users[$0] } ?? PracticeUser(name: grant.clientID, subject: grant.clientID)
+  }
+
   func checkUser(_ index: Int) throws(OAuthError) {
     if users[index].isDisabled { throw Refusal.disabledPerson.error(self) }
   }

@@ -31,11 +31,12 @@ enum GrantType {
   static let authorizationCode = "authorization_code"
   static let refreshToken = "refresh_token"
   static let device = "urn:ietf:params:oauth:grant-type:device_code"
+  static let clientCredentials = "client_credentials"
   static let tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
 
   /// The parameter may contain anything, also a token: only known values are logged.
   static func logged(_ text: String) -> String {
-    [authorizationCode, refreshToken, device, tokenExchange].contains(text) ? text : "other"
+    [authorizationCode, refreshToken, device, clientCredentials, tokenExchange].contains(text) ? text : "other"
   }
 }
 

@@ -46,7 +46,7 @@ extension ProviderContext {
   }
 
   func values(of grant: Grant) -> GuiseValues {
-    let user = options.users[grant.userIndex]
+    let user = options.owner(of: grant)
     let names = user.displayName.split(separator: " ").map(String.init)
     var values = places
     values["client_id"] = .string(grant.clientID)
@@ -55,7 +55,7 @@ extension ProviderContext {
     values["auth_time"] = .integer(grant.authTime)
     values["sub"] = .string(user.subject)
     // Where a server counts its people.
-    values["number"] = .integer(Int64(Self.firstNumber + grant.userIndex))
+    values["number"] = .integer(Int64(Self.firstNumber + (grant.userIndex ?? options.users.count)))
     values["username"] = .string(user.name)
     values["name"] = .string(user.displayName)
     values["given_name"] = names.first.map { .string($0) }

@@ -14,7 +14,7 @@ struct TokenFamilies {
   /// A new family. Its first tokens come from `issueFirst`.
   mutating func newGrant(
     clientID: String,
-    userIndex: Int,
+    userIndex: Int?,
     scopes: [String],
     resources: [String],
     details: [PracticeJSON]? = nil,
@@ -59,6 +59,23 @@ struct TokenFamilies {
       idToken: idToken,
       scopes: grant.scopes,
       details: grant.details,
+      expiresInSeconds: context.options.accessTokenLifetimeSeconds,
+      grant: grantID,
+      isBound: key != nil
+    )
+  }
+
+  /// The token of a client's own grant.
+  mutating func issueForClient(
+    _ grantID: String, resources: [String], boundTo key: String?, in context: ProviderContext
+  ) -> IssuedTokens {
+    guard let grant = grants[grantID] else { fatalError("a grant that was just made") }
+    return IssuedTokens(
+      accessToken: newAccessToken(grant, scopes: grant.scopes, resources: resources, boundTo: key, in: context),
+      refreshToken: nil,
+      idToken: nil,
+      scopes: grant.scopes,
+      details: nil,
       expiresInSeconds: context.options.accessTokenLifetimeSeconds,
       grant: grantID,
       isBound: key != nil
@@ -132,7 +149,7 @@ struct TokenFamilies {
     // Checked before the token is used up: a request that is refused for its parameters leaves the token as it was.
     let scopes = try form.scopes(within: grant.scopes)
     let resources = try form.resources(of: client, within: grant.resources)
-    try context.options.checkUser(grant.userIndex)
+    if let index = grant.userIndex { try context.options.checkUser(index) }
 
     let successor: String?
     switch token.status {
@@ -234,7 +251,7 @@ struct TokenFamilies {
   /// The token with its grant, if it is valid now.
   func validAccessToken(_ value: String, in context: ProviderContext) -> (token: AccessToken, grant: Grant)? {
     guard let token = accessTokens[value], let grant = grants[token.grantID], !token.isRevoked, grant.end == nil,
-      token.expiresAtMilliseconds > context.now, !context.options.users[grant.userIndex].isDisabled
+      token.expiresAtMilliseconds > context.now, !context.options.owner(of: grant).isDisabled
     else { return nil }
     return (token, grant)
   }

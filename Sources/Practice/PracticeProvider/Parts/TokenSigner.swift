@@ -8,7 +8,7 @@ struct TokenSigner {
   func accessToken(
     _ grant: Grant, id: String, scopes: [String], audience: [String], boundTo key: String?, in context: ProviderContext
   ) -> String {
-    let user = context.options.users[grant.userIndex]
+    let user = context.options.owner(of: grant)
     let claims: PracticeJSON = [
       "iss": .string(context.issuer.identifier),
       "sub": .string(user.subject),
@@ -32,7 +32,7 @@ struct TokenSigner {
   /// OpenID Core sections 2, 3.1.3.6 and 12.2.
   func idToken(_ grant: Grant, accessToken: String, nonce: String?, in context: ProviderContext) -> String {
     let options = context.options
-    let user = options.users[grant.userIndex]
+    let user = options.owner(of: grant)
     let key = keys.current
     let issuer =
       options.hasIssuerOfEachTenant ? context.issuer.ofTenant(user.tenant) : context.issuer.identifier

@@ -65,11 +65,9 @@ enum PracticeOnlyKeys {
     FwqdmhiKGRWOwENG8/8puHGtcGQL57WpEwg7olRxbu3pa4XiB5rGXRIusQ==
     -----END PUBLIC KEY-----
     """
-}
 
-extension PracticeClient {
-  /// The key with which the client `keyed` authenticates: P-256, PKCS #8.
-  public static let practiceOnlyKey = """
+  /// The private half, as PKCS #8.
+  static let clientPrivateKey = """
     -----BEGIN PRIVATE KEY-----
     MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgq9Bt+SKfWlmXRd7S
     Kpiry0gYtS0fs3PxVhbR4+8HZ+GhRANCAAQGsy04cI/UH8SEEPaOrHMeSNU1pm4X

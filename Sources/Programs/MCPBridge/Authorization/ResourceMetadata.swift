@@ -10,8 +10,8 @@ public struct ResourceMetadata: Equatable, Sendable {
   /// Nil if the document does not say.
   public var scopes: [String]?
 
-  /// The largest document in bytes.
-  public static let maximumBytes = 256 << 10
+  /// The largest document in bytes, as of every document of a provider.
+  public static let maximumBytes = 1 << 20
   private static let maximumItems = 64
 
   /// Why a document can't be used.
@@ -53,13 +53,10 @@ public struct ResourceMetadata: Equatable, Sendable {
   /// `resource` must be the server's URL (RFC 9728 §3.3). The document of a resource above it counts, too, where it was
   /// read at that resource's own well-known place: MCP has clients look at the root.
   public init(_ bytes: UnsafeRawBufferPointer, from place: Place, of server: HTTPURL) throws(Failure) {
-    var tape = JSONTape()
-    guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { throw .malformed }
-    let read = tape.withRoot(of: bytes) { root -> ResourceMetadata? in
-      guard root.kind == .object, let resource = root["resource"]?.string,
-        let servers = root["authorization_servers"], servers.kind == .array
+    let read = MendedText.read(bytes) { root -> ResourceMetadata? in
+      guard root.kind == .object, let resource = root["resource"]?.string, let servers = root["authorization_servers"]
       else { return nil }
-      let issuers = servers.elements.prefix(Self.maximumItems).compactMap(\.string)
+      let issuers = servers.string.map { [$0] } ?? servers.elements.prefix(Self.maximumItems).compactMap(\.string)
       guard !issuers.isEmpty else { return nil }
       let scopes = root["scopes_supported"].flatMap { list in
         list.kind == .array

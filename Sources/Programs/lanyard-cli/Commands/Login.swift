@@ -24,6 +24,7 @@ struct Login: ParsableCommand {
         lanyard login bank --details @payment.json   # rights in detail (RFC 9396)
         lanyard login openai            # asks for the key of a service
         lanyard login openai --key-file ~/key --expires 2030-06-30
+        lanyard login robot             # a machine identity: nothing is asked
         lanyard login idp --import      # a refresh token, typed or piped
         lanyard login idp --import FILE # a refresh token from a file
 
@@ -136,7 +137,9 @@ struct Login: ParsableCommand {
     let before = (try? AccountInfo.all(via: &agent)) ?? []
     let id: String
     do throws(CommandFailure) {
-      if let given = try givenSecret(at: provider, via: &agent) {
+      if let machine = try machine(at: provider, via: &agent) {
+        id = try machine.add(via: &agent)
+      } else if let given = try givenSecret(at: provider, via: &agent) {
         id = given
       } else if isImport {
         id = try ImportedToken(provider: provider, alias: alias, file: file).handOver(to: &agent)
@@ -165,6 +168,19 @@ struct Login: ParsableCommand {
     let proposed = ProposedAlias.proposed(account, among: before) ?? "NEW"
     let what = account.alias == nil ? "a short name" : "another name"
     Output.note(Text.shown("Give it \(what): `lanyard rename \(account.label) \(proposed)`."))
+  }
+
+  /// The machine identity that the provider's account is; nil for any other provider.
+  private func machine(at provider: String, via agent: inout AgentConnection) throws(CommandFailure) -> MachineAccount?
+  {
+    guard try ProviderInfo.named(provider, via: &agent)?.kind == "client" else { return nil }
+    let isForPerson =
+      device || paste || noBrowser || isImport || isForSecret || !scope.isEmpty || !acrValues.isEmpty || maxAge != nil
+      || claims != nil || details != nil || browser != nil
+    guard !isForPerson else {
+      throw .usage("\(provider) is for a machine, which signs in by itself: --alias is all that it takes.")
+    }
+    return MachineAccount(provider: provider, alias: alias)
   }
 
   /// Takes a key, where the provider's accounts hold keys; returns the account. Nil for any other provider: an unknown one

@@ -32,6 +32,9 @@ struct Switch: ParsableCommand {
     try agent.perform("account.switch", params: { $0.member("account", target) })
     let account = try AccountInfo.named("@active", via: &agent)
     Output.done("Active account: \(Text.shown("\(account.label) (\(account.person))")).")
+    if account.needsSignIn {
+      Output.note(Text.shown("It has to sign in again: `lanyard login --account \(account.label)`."))
+    }
     try warnIfOverruled(account, via: &agent)
   }
 

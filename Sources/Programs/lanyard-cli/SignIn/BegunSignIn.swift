@@ -45,11 +45,17 @@ struct BegunSignIn {
         Output.instruction(
           "After you have signed in, the browser shows an error: it can't reach the next page. That is expected.\n"
             + "Copy the address of that page, or only the code in it.\n")
-      } else if Environment.value("SSH_CONNECTION") != nil {
+      } else if Environment.value("SSH_CONNECTION") != nil || isWithoutBrowser(request, wasOpened) {
+        let whom = request.account == nil ? provider : " " + request.whom
         Output.instruction(
-          "If your browser is on another machine, use `lanyard login\(provider) --paste` or `--device`.\n")
+          "If your browser is on another machine, use `lanyard login\(whom) --paste` or `--device`.\n")
       }
     }
+  }
+
+  /// This machine may have none: a person is told of the others.
+  private func isWithoutBrowser(_ request: SignIn.SignInRequest, _ wasOpened: Bool) -> Bool {
+    request.opensBrowser && !wasOpened && Terminal.showsNotes
   }
 
   /// What may be wrong if no answer comes: most often the provider does not know the redirect address. Nil for flows

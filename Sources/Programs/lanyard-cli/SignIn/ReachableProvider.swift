@@ -41,7 +41,30 @@ struct ReachableProvider {
       }
     } catch {
       if let told = failure(error, of: origin ?? issuer) { throw told }
+      // Without known endpoints the sign-in reads the documents itself.
+      guard origin != nil, error.isOfPage || error.reason == "redirected" else { return }
+      guard hasLostItsDocuments(via: &agent) else { return }
+      throw portal(at: origin ?? issuer)
     }
+  }
+
+  /// Other servers may send a page of theirs where no document is. So only a provider whose own documents are not there
+  /// counts as one that something else answers for; one that is used without documents never does.
+  private func hasLostItsDocuments(via agent: inout AgentConnection) -> Bool {
+    let isLost = try? agent.call("provider.test", params: { $0.member("provider", request.provider) }) { result in
+      result["findings"].map { $0.elements.map { Finding($0) } } ?? []
+    }
+    return isLost?.contains { $0.check == "providerReach" && $0.severity == .problem } ?? false
+  }
+
+  private func portal(at server: String) -> CommandFailure {
+    CommandFailure(
+      .providerUnreachable, name: "providerUnavailable",
+      "What answers at \(server) is not the provider \(request.provider): it sends something else where the provider's documents were. The sign-in was not begun, and no page was opened.",
+      hints: [
+        "A sign-in page of your network may be in the way: open any page in a browser, then `\(request.command)`.",
+        "`lanyard provider test \(request.provider)` says what answers and what does not.",
+      ])
   }
 
   /// Nil if the server answered.
@@ -50,7 +73,7 @@ struct ReachableProvider {
     let what: String
     switch error.name {
     case "untrustedServer",
-      "offline" where error.isOfProxy:
+      "offline" where error.isOfThisSide:
       told.message = "The sign-in was not begun. \(CommandFailure.withoutChanges(error.message))"
       return told
     case "offline": what = "can't be reached"

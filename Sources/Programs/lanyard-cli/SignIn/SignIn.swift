@@ -30,12 +30,14 @@ struct SignIn {
     /// When the likely mistake is named, if no answer came.
     var hintAfterSeconds: Int
 
-    /// The command that begins it again, for the same account.
-    var command: String {
+    /// The account to sign in again, as it was named, or the provider.
+    var whom: String {
       let typed = AccountSelection.lastWord
-      let words = account.map { "--account" + (typed.isEmpty ? " \(ErrorMessages.shellWord($0))" : typed) } ?? provider
-      return "lanyard login \(words)" + (flow == .browser ? "" : " --\(flow.rawValue)")
+      return account.map { "--account" + (typed.isEmpty ? " \(ErrorMessages.shellWord($0))" : typed) } ?? provider
     }
+
+    /// The command that begins it again.
+    var command: String { "lanyard login \(whom)" + (flow == .browser ? "" : " --\(flow.rawValue)") }
   }
 
   /// The timeout of one `signIn.wait`; `wait` calls it until the sign-in ends. Each answer tells what came to the redirect
@@ -217,6 +219,10 @@ extension CommandFailure {
     var told = self
     told.hints = hints.map { hint in
       hint.hasPrefix("`lanyard login`") ? "`\(request.command)`" + hint.dropFirst("`lanyard login`".count) : hint
+    }
+    // `ReachableProvider`, which asks for the other flows, says it there.
+    if request.flow == .device, status == .providerUnreachable {
+      told.hints.append("`lanyard provider test \(request.provider)` says what answers and what does not.")
     }
     return told
   }

@@ -8,10 +8,13 @@ enum Programs {
     return URL(fileURLWithPath: own).deletingLastPathComponent().path
   }()
 
-  /// The Python client: installed with the programs, or in the source tree above them. Nil if neither exists.
+  /// The Python client: installed with the programs, by `make install` or as a wheel, or in the source tree above them.
+  /// Nil if there is none.
   static let pythonClient: String? = {
-    let installed = "\(directory)/../share/lanyard/python"
-    var candidates = [installed]
+    let libraries = "\(directory)/../lib"
+    let pythons = (try? FileManager.default.contentsOfDirectory(atPath: libraries)) ?? []
+    var candidates = ["\(directory)/../share/lanyard/python"]
+    candidates += pythons.filter { $0.hasPrefix("python3") }.sorted().map { "\(libraries)/\($0)/site-packages" }
     var above = URL(fileURLWithPath: directory)
     while above.path != "/" {
       above.deleteLastPathComponent()

@@ -74,7 +74,7 @@ final class Authorizer: Sendable {
         forgetAccount()
         return nil
       }
-      guard Self.needsPerson(error), outgoing.isForPerson else { throw BridgeFailure(error, of: account) }
+      guard Self.needsPerson(error), mayAsk(outgoing, account) else { throw BridgeFailure(error, of: account) }
       guard try SignIn(self, outgoing).again(account, demanded: error, &attempt) else { throw BridgeFailure(error) }
       return try retried(account, outgoing)
     }
@@ -93,6 +93,11 @@ final class Authorizer: Sendable {
     ["signedOut", "reauthenticationRequired", "interactionRequired", "dataLocked"].contains(failure.name)
   }
 
+  /// A sign-in may be begun: not for a key, which a person replaces.
+  private func mayAsk(_ outgoing: Outgoing, _ account: ServerAccount) -> Bool {
+    outgoing.isForPerson && account.provider.hasSignIn
+  }
+
   func credential(of account: ServerAccount, for method: String) throws(CommandFailure) -> Credential {
     var credential = try link.call("token.get") { writer in
       writer.member("account", account.id)
@@ -102,7 +107,7 @@ final class Authorizer: Sendable {
       try Credential(node)
     }
     credential.trust = try trust(of: account.provider)
-    guard credential.scheme == "DPoP" else { return credential }
+    guard credential.wantsProof else { return credential }
     let nonce = state.withLock { $0.nonce }
     credential.proof = try link.call("token.proof") { writer in
       writer.member("account", account.id)
@@ -203,7 +208,7 @@ final class Authorizer: Sendable {
     let challenges = AuthenticationChallenge.all(in: values)
     guard head.status == 401 else {
       guard ScopeChoice.isInsufficient(challenges), let credential, let account = try account() else { return false }
-      guard outgoing.isForPerson else { return false }
+      guard mayAsk(outgoing, account) else { return false }
       return try SignIn(self, outgoing).stepUp(account, challenges, credential, &attempt)
     }
     if NonceRefusal.isOne(values), credential?.proof != nil, !attempt.hasTakenNonce {
@@ -218,7 +223,7 @@ final class Authorizer: Sendable {
       attempt.hasRejected = true
       return try reject(credential, of: account, values, outgoing, &attempt)
     }
-    guard outgoing.isForPerson else { return false }
+    guard mayAsk(outgoing, account) else { return false }
     return try SignIn(self, outgoing).first(challenges, account, credential, &attempt)
   }
 
@@ -227,16 +232,18 @@ final class Authorizer: Sendable {
     _ attempt: inout AuthorizationAttempt
   ) throws(BridgeFailure) -> Bool {
     do throws(CommandFailure) {
-      return try link.call("token.reject", isRepeatable: false) { writer in
+      try link.call("token.reject", isRepeatable: false) { writer in
         writer.member("account", account.id)
         writer.member("fingerprint", credential.fingerprint)
         let challenge = challenges.joined(separator: ", ")
         if !challenge.isEmpty, challenge.utf8.count <= 4_096 { writer.member("challenge", challenge) }
       } result: { (_) throws(CommandFailure) in
-        true
       }
+      // The same key again would get the same answer.
+      guard !account.provider.hasSignIn else { return true }
+      return try self.credential(of: account, for: outgoing.method).fingerprint != credential.fingerprint
     } catch {
-      guard Self.needsPerson(error), outgoing.isForPerson else { throw BridgeFailure(error, of: account) }
+      guard Self.needsPerson(error), mayAsk(outgoing, account) else { throw BridgeFailure(error, of: account) }
       return try SignIn(self, outgoing).again(account, demanded: error, &attempt)
     }
   }

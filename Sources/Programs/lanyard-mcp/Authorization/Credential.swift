@@ -4,10 +4,10 @@ internal import CommandSupport
 internal import JSONRPC
 internal import StreamingHTTP
 
-/// An access token of the account, for one request.
+/// An access token or a secret of the account, for one request.
 struct Credential {
-  /// `Bearer` or `DPoP`.
-  let scheme: String
+  /// Where it stands in the request.
+  let placement: SecretPlacement
   let token: WipedBytes
   let fingerprint: String
   let scopes: [String]
@@ -21,7 +21,10 @@ struct Credential {
     guard let type = node["tokenType"]?.string, let fingerprint = node["fingerprint"]?.string else {
       throw .notUnderstood
     }
-    scheme = type.lowercased() == "dpop" ? "DPoP" : "Bearer"
+    // RFC 6750 section 2.1 and RFC 9449 section 7.1: the scheme is the type's name. A secret has a place of its own.
+    let named = node["placement"].map { SecretPlacement($0) } ?? (type.lowercased() == "dpop" ? .dpop : .bearer)
+    guard let placement = named else { throw .notUnderstood }
+    self.placement = placement
     token = try Self.secret(node["accessToken"])
     self.fingerprint = fingerprint
     scopes = node["scopes"]?.elements.compactMap(\.string) ?? []
@@ -45,11 +48,11 @@ struct Credential {
     token.withBytes { RepeatedToken.occurs($0, in: bytes) }
   }
 
+  /// It is bound to a key: each request has a proof.
+  var wantsProof: Bool { placement == .dpop }
+
   func add(to request: inout OutgoingRequest) {
-    let value = WipedBytes(capacity: scheme.utf8.count + 1 + token.count)
-    value.append(scheme + " ")
-    token.withBytes { value.append($0) }
-    request.fields.append(RequestField("Authorization", secret: value))
+    token.withBytes { request.place($0, at: placement) }
     if let proof { request.fields.append(RequestField("DPoP", secret: proof)) }
   }
 }

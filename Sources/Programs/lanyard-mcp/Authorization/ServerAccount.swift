@@ -7,6 +7,9 @@ internal import MCPBridge
 /// A provider of the agent that is about the server.
 struct ServerProvider {
   let name: String
+  /// Its accounts sign in; false for keys and machine identities.
+  let hasSignIn: Bool
+  /// Empty for a provider of keys.
   let issuer: String
   let clientID: String?
   let scopes: [String]
@@ -15,9 +18,10 @@ struct ServerProvider {
   let isForResource: Bool
 
   init?(_ node: JSONNode) {
-    guard let name = node["name"]?.string, let issuer = node["issuer"]?.string else { return nil }
+    guard let name = node["name"]?.string else { return nil }
     self.name = name
-    self.issuer = issuer
+    hasSignIn = node["kind"].map { $0.isText("openid") } ?? true
+    issuer = node["issuer"]?.string ?? ""
     clientID = node["clientId"]?.string
     scopes = node["scopes"]?.elements.compactMap(\.string) ?? []
     resources = node["resources"]?.elements.compactMap(\.string) ?? []

@@ -178,6 +178,16 @@ public enum WireIdentitySource: String, CaseIterable, Hashable, Sendable {
   case resource
 }
 
+/// How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749 section 4.4).
+/// `jwtBearer`: an assertion that `clientKey` signs (RFC 7523). `githubApp`: an installation of a GitHub App, whose
+/// tokens are asked for with `clientKey`. `tokenFile`: the token in a file, exchanged for another (RFC 8693).
+public enum WireMachineGrantType: String, CaseIterable, Hashable, Sendable {
+  case clientCredentials
+  case jwtBearer
+  case githubApp
+  case tokenFile
+}
+
 /// What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6). `sticks`:
 /// the new refresh token has the fewer scopes, and the others are lost. `unknown` is treated as `sticks`.
 public enum WireNarrowing: String, CaseIterable, Hashable, Sendable {

@@ -3,6 +3,12 @@
 public import AgentModel
 public import JSONRPC
 
+/// The `data` of an event.
+public protocol WireEvent: WireWritable, Sendable {
+  /// The event's type.
+  static var type: EventType { get }
+}
+
 /// An account was added by a sign-in or an import.
 public struct AccountAddedEvent: WireEvent, Sendable {
   public static let type = EventType.accountAdded

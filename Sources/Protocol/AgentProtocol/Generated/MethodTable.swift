@@ -105,5 +105,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "dacdf1c53054c6812b7a01d492ac75cd32d98cbcc420d3e2b4c2dcf099e11f98"
+  public static let schemaDigest = "51b6f2ceac2dc9bd8994a96e89943cfbf573c867cdace12aa617f1910d5dd695"
 }

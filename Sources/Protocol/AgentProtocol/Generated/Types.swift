@@ -1336,6 +1336,111 @@ public struct WireLastFailure: WireWritable, Sendable {
   }
 }
 
+/// The grant of a machine identity. Each exchange is this grant: there is no refresh token.
+public struct WireMachineGrant: WireReadable, WireWritable, Sendable {
+  public var grant: WireMachineGrantType
+  /// For `jwtBearer`: `sub` of the assertion, such as the person for whom a service account acts. Absent: `clientId`.
+  public var subject: String?
+  /// For `jwtBearer`: `aud` of the assertion. Absent: the token endpoint.
+  public var audience: String?
+  /// For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300.
+  public var lifetimeSeconds: Int?
+  /// For `githubApp`: the app's id or client id.
+  public var appId: String?
+  /// For `githubApp`: the number of the installation.
+  public var installation: String?
+  /// For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another user than
+  /// the agent's and root, or that others can write, is refused.
+  public var path: String?
+
+  public init(
+    grant: WireMachineGrantType,
+    subject: String? = nil,
+    audience: String? = nil,
+    lifetimeSeconds: Int? = nil,
+    appId: String? = nil,
+    installation: String? = nil,
+    path: String? = nil
+  ) {
+    self.grant = grant
+    self.subject = subject
+    self.audience = audience
+    self.lifetimeSeconds = lifetimeSeconds
+    self.appId = appId
+    self.installation = installation
+    self.path = path
+  }
+
+  public init(from node: JSONNode) throws(ParamsProblem) {
+    guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+    var grant: WireMachineGrantType?
+    var subject: String?
+    var audience: String?
+    var lifetimeSeconds: Int?
+    var appId: String?
+    var installation: String?
+    var path: String?
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("grant") {
+        grant = try reading("grant") { () throws(ParamsProblem) in try memberValue.word(WireMachineGrantType.self) }
+      } else if memberName.isText("subject") {
+        subject = try reading("subject") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...256)) }
+      } else if memberName.isText("audience") {
+        audience = try reading("audience") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("lifetimeSeconds") {
+        lifetimeSeconds = try reading("lifetimeSeconds") { () throws(ParamsProblem) in try memberValue.integer(10...3600) }
+      } else if memberName.isText("appId") {
+        appId = try reading("appId") { () throws(ParamsProblem) in try memberValue.text(.machineGrantAppId) }
+      } else if memberName.isText("installation") {
+        installation = try reading("installation") { () throws(ParamsProblem) in try memberValue.text(.machineGrantInstallation) }
+      } else if memberName.isText("path") {
+        path = try reading("path") { () throws(ParamsProblem) in try memberValue.text(TextRule(2...240)) }
+      } else {
+        throw ParamsProblem.unknownMember(memberName)
+      }
+    }
+    guard let grant else { throw ParamsProblem.missing("grant", expected: "one of clientCredentials, jwtBearer, githubApp, tokenFile") }
+    self.grant = grant
+    self.subject = subject
+    self.audience = audience
+    self.lifetimeSeconds = lifetimeSeconds
+    self.appId = appId
+    self.installation = installation
+    self.path = path
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("grant")
+    writer.string(grant.rawValue)
+    if let subject {
+      writer.key("subject")
+      writer.string(subject)
+    }
+    if let audience {
+      writer.key("audience")
+      writer.string(audience)
+    }
+    if let lifetimeSeconds {
+      writer.key("lifetimeSeconds")
+      writer.integer(lifetimeSeconds)
+    }
+    if let appId {
+      writer.key("appId")
+      writer.string(appId)
+    }
+    if let installation {
+      writer.key("installation")
+      writer.string(installation)
+    }
+    if let path {
+      writer.key("path")
+      writer.string(path)
+    }
+    writer.endObject()
+  }
+}
+
 /// A queued operation.
 public struct WireOperation: WireWritable, Sendable {
   public var operation: String
@@ -1828,10 +1933,12 @@ public struct WireProvider: WireWritable, Sendable {
   public var kind: WireAccountKind?
   /// Of `kind` `secret`: the first of its origins when it was added.
   public var issuer: String
-  /// Empty for a provider of another `kind` than `openid`.
+  /// Empty for `kind` `secret`.
   public var clientId: String
   public var placement: WireSecretPlacement?
   public var whoami: WireWhoami?
+  /// Of `kind` `client`.
+  public var machine: WireMachineGrant?
   public var revoke: WireSecretRevocation?
   public var environment: [String]?
   /// True if the agent registered the client (RFC 7591).
@@ -1895,6 +2002,7 @@ public struct WireProvider: WireWritable, Sendable {
     clientId: String,
     placement: WireSecretPlacement? = nil,
     whoami: WireWhoami? = nil,
+    machine: WireMachineGrant? = nil,
     revoke: WireSecretRevocation? = nil,
     environment: [String]? = nil,
     clientRegistered: Bool? = nil,
@@ -1935,6 +2043,7 @@ public struct WireProvider: WireWritable, Sendable {
     self.clientId = clientId
     self.placement = placement
     self.whoami = whoami
+    self.machine = machine
     self.revoke = revoke
     self.environment = environment
     self.clientRegistered = clientRegistered
@@ -1989,6 +2098,10 @@ public struct WireProvider: WireWritable, Sendable {
     if let whoami {
       writer.key("whoami")
       whoami.write(to: &writer)
+    }
+    if let machine {
+      writer.key("machine")
+      machine.write(to: &writer)
     }
     if let revoke {
       writer.key("revoke")

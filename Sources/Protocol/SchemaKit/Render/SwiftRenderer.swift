@@ -158,6 +158,12 @@ struct SwiftRenderer {
   }
 
   private func writeEvents(_ source: inout SourceText) {
+    source.line()
+    source.doc("The `data` of an event.")
+    source.block("public protocol WireEvent: WireWritable, Sendable") { source in
+      source.doc("The event's type.")
+      source.line("static var type: EventType { get }")
+    }
     for event in contract.events {
       guard let shape = event.data.object else { continue }
       source.line()

@@ -39,11 +39,32 @@ import Testing
   @Test(arguments: [
     #"{"iss":1}"#, #"{"sub":["a"]}"#, #"{"sub":1}"#, #"{"aud":{}}"#, #"{"aud":["a",1]}"#, #"{"azp":["a"]}"#,
     #"{"exp":"1893456600"}"#, #"{"exp":-1}"#, #"{"exp":1e300}"#, #"{"exp":253402300800}"#, #"{"iat":true}"#,
-    #"{"nbf":"x"}"#, #"{"nonce":1}"#, #"{"sub":"a","sub":"b"}"#, #"{"a":{"b":1,"b":2}}"#,
-    "[]", "1", "", "{\"sub\":\"\u{0}\"}", #"{"sub":"\ud800"}"#,
+    #"{"nbf":"x"}"#, #"{"nonce":1}"#, #"{"sub":"a","sub":"b"}"#, #"{"a":1,"a":2}"#,
+    "[]", "1", "", #"{"sub":"\ud800"}"#, #"{"aud":["a","\udc00"]}"#, #"{"iss":"https://idp.example/\ud800"}"#,
   ])
   func securityRelevantClaimOfAnotherType_isMalformed(json: String) {
     #expect(throws: IDTokenFailure.malformed) { try Self.claims(json) }
+  }
+
+  /// What no reader needs is not judged.
+  @Test(arguments: [
+    #"{"sub":"alice","address":{"city":1,"city":2}}"#, #"{"sub":"alice","name":"Alice \ud83d"}"#,
+    "{\"sub\":\"alice\",\"bio\":\"two\nlines\"}", #"{"sub":"alice","azp":"","at_hash":"","aud":["a",null]}"#,
+    "\u{FEFF}{\"sub\":\"alice\"}",
+  ])
+  func faultInWhatIsNotUsed_spoilsNoClaim(json: String) throws {
+    let claims = try Self.claims(json)
+    #expect(claims.subject == "alice")
+    #expect(claims.authorizedParty == nil && claims.nonce == nil && claims.accessTokenHash == nil)
+  }
+
+  @Test func ambiguousRoles_areRefused() {
+    #expect(throws: IDTokenFailure.malformed) {
+      try Self.claims(#"{"realm_access":{"roles":["a"],"roles":["b"]}}"#, ClaimNames(roles: "realm_access.roles"))
+    }
+    #expect(throws: IDTokenFailure.malformed) {
+      try Self.claims(#"{"org":"acme\ud800"}"#, ClaimNames(tenant: "org"))
+    }
   }
 
   @Test(arguments: [#""x""#, "-1", "true", "[5]", "1e300", "null", "0"])

@@ -44,7 +44,8 @@ import Testing
     "{\(rsa),\"use\":\"enc\"}", "{\(rsa),\"alg\":\"RSA-OAEP\"}", "{\(rsa),\"alg\":\"HS256\"}",
     "{\(rsa),\"key_ops\":[\"sign\"]}", "{\(rsa),\"key_ops\":\"encrypt\"}", "{\(rsa),\"use\":\"tls\"}", "{}", "7",
     "null", "[]", #"{"kty":"AKP","alg":"ML-DSA-44","pub":"AQ"}"#,
-    "{\(rsa),\"n\":\"BA\"}", #"{"kty":"RSA","n":"","e":"AQAB"}"#, #"{"kty":null,"n":"AQID","e":"AQAB"}"#,
+    "{\(rsa),\"n\":\"BA\"}", #"{"kty":"RSA","n":"","e":"AQAB"}"#, #"{"kty":"RSA","n":"AQID","e":"AAA"}"#,
+    #"{"kty":null,"n":"AQID","e":"AQAB"}"#,
     #"{"kty":"EC","crv":"P-256","x":"\#(String(repeating: "_", count: 44))","y":"Ag"}"#,
   ])
   func keySet_skipsUnusableKeys(key: String) throws {
@@ -53,7 +54,8 @@ import Testing
 
   @Test(arguments: [
     "{\(rsa),\"kid\":null,\"use\":null,\"alg\":null,\"key_ops\":null,\"x5c\":null}",
-    #"{"kty":"RSA","n":"AQID","e":"AQAB=="}"#, #"{"kty":"RSA","n":"AQID","e":"AQAB","crv":null}"#,
+    #"{"kty":"RSA","n":"AAECAw","e":"AAEAAQ"}"#, #"{"kty":"RSA","n":"AQID","e":"AQAB=="}"#,
+    #"{"kty":"RSA","n":"AQID","e":"AQAB","crv":null}"#,
     #"{"kty":"RSA","n":"\u0041QID","e":"AQAB"}"#, #"{"kty":"RSA","n":"AQ\r\n ID","e":"AQAB\n"}"#,
     "{\(rsa),\"use\":\"\",\"alg\":\"\",\"key_ops\":[]}", "{\(rsa),\"use\":7,\"alg\":7,\"key_ops\":7,\"kid\":7}",
     "{\(rsa),\"use\":\"SIG\",\"key_ops\":\"verify\"}", "{\(rsa),\"key_ops\":[null,\"sign\",\"verify\"]}",
@@ -101,8 +103,13 @@ import Testing
     #expect(throws: IDTokenFailure.keySetMalformed) { try Self.set(text) }
   }
 
-  @Test func keySet_isBoundedInKeysAndBytes() throws {
-    #expect(try Self.keys(String(repeating: "{\(Self.p256)},", count: 200) + "{\(Self.p256)}").keys.count == 64)
+  @Test func keySet_isBoundedInCandidatesAndBytes() throws {
+    let many = try Self.keys(String(repeating: "{\(Self.p256)},", count: 200) + "{\(Self.p256),\"kid\":\"last\"}")
+    func candidates(_ header: String) throws -> Int {
+      try many.candidates(for: parse(unsignedToken(header)).get()).count
+    }
+    #expect(try candidates(#"{"alg":"ES256","kid":"last"}"#) == 1, "many keys hide no other")
+    #expect(try candidates(#"{"alg":"ES256"}"#) == JWKSet.maximumCandidates)
     #expect(throws: IDTokenFailure.keySetMalformed) {
       try Self.set(#"{"keys":[]}"# + String(repeating: " ", count: JWKSet.maximumBytes))
     }

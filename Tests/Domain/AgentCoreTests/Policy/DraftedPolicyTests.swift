@@ -31,8 +31,10 @@ struct DraftedPolicyTests {
     #expect(comment.kind == .write)
     #expect(comment.stepUp == nil && comment.budgetPerHour == nil)
     let url = try #require(HTTPURL("https://api.github.com/repos/acme/app/issues/7/comments"))
-    #expect(try RequestNaming(of: "POST", url, under: .document(policy)) == .capabilities(["issues.comment"]))
-    #expect(try RequestNaming(of: "DELETE", url, under: .document(policy)) == .none)
+    #expect(
+      try RequestNaming(of: "POST", url, isForAgent: false, under: .document(policy))
+        == .capabilities(["issues.comment"]))
+    #expect(try RequestNaming(of: "DELETE", url, isForAgent: false, under: .document(policy)) == .none)
     #expect(policy.capabilities["issues.list"]?.kind == .read)
   }
 

@@ -130,7 +130,7 @@ import Testing
   @Test func assistant_decidesAsItsTableSays() throws {
     let policy = PolicyEngine.Policy.document(try PolicyStories.example("assistant"))
     func names(_ method: String, _ path: String) throws -> RequestNaming {
-      try RequestNaming(of: method, #require(HTTPURL("https://mail.example" + path)), under: policy)
+      try RequestNaming(of: method, #require(HTTPURL("https://mail.example" + path)), isForAgent: true, under: policy)
     }
     #expect(try names("GET", "/v1/messages/17") == .none)
     #expect(try names("DELETE", "/v1/messages/17") == .none)

@@ -25,8 +25,10 @@ struct RequestNamingTests {
   }
 
   private func names(
-    _ method: String, _ url: String, _ policy: PolicyEngine.Policy
-  ) throws -> RequestNaming { try RequestNaming(of: method, #require(HTTPURL(url)), under: policy) }
+    _ method: String, _ url: String, _ policy: PolicyEngine.Policy, isForAgent: Bool = false
+  ) throws -> RequestNaming {
+    try RequestNaming(of: method, #require(HTTPURL(url)), isForAgent: isForAgent, under: policy)
+  }
 
   // MARK: paths
 
@@ -107,6 +109,24 @@ struct RequestNamingTests {
       try names("GET", "https://api.test/a/b/c", policy)
         == .capabilities(["named", "any", "one", "below", "anyBelow", "all"]))
     #expect(try names("GET", "https://api.test/a/x/c", policy) == .capabilities(["any", "anyBelow", "all"]))
+  }
+
+  @Test func webSocket_isDecidedByRulesAboutItAndAboutItsHandshake() throws {
+    let policy = policy([
+      "read": [try rule("/*", ["GET", "HEAD"])], "chat": [try rule("/chat/*", ["WEBSOCKET"])],
+      "write": [try rule("/*", ["POST"])],
+    ])
+    #expect(try names("WEBSOCKET", "https://api.test/chat/1", policy) == .capabilities(["chat", "read"]))
+    #expect(try names("WEBSOCKET", "https://api.test/pods", policy) == .capabilities(["read"]))
+    #expect(try names("GET", "https://api.test/chat/1", policy) == .capabilities(["read"]))
+  }
+
+  @Test func ruleAboutGETAlone_givesAnAIAgentNoWebSocket() throws {
+    let policy = policy(["read": [try rule("/*", ["GET"])], "chat": [try rule("/chat/*", ["WEBSOCKET"])]])
+    #expect(try names("WEBSOCKET", "https://api.test/pods", policy, isForAgent: true) == .none)
+    #expect(
+      try names("WEBSOCKET", "https://api.test/chat/1", policy, isForAgent: true) == .capabilities(["chat", "read"]))
+    #expect(try names("GET", "https://api.test/pods", policy, isForAgent: true) == .capabilities(["read"]))
   }
 
   @Test func otherOrigin_isNotNamed_andItsPathNotJudged() throws {

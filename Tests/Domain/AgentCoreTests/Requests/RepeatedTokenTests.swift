@@ -51,6 +51,34 @@ struct RepeatedTokenTests {
     #expect(!Self.occurs(Self.token.dropLast() + "%3"))
   }
 
+  @Test(
+    "A secret that looks like an escape is found as it stands, and escaped",
+    arguments: [
+      "pass%41word", "%41%42%43%44", "a\\/b\\/c\\/d", "say \"yes\" 8", "back\\slash\\", "\\u0041bcdefg",
+      "100%25%25sure", "p\u{E4}ssw\u{F6}rter", "\u{1F511}\u{1F512}key", "%2525%25%252541",
+      String(repeating: "\\", count: 40),
+    ])
+  func secretThatLooksLikeAnEscape_isFound(secret: String) {
+    let percent = secret.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    let json = secret.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    let units = secret.utf16.map { unit in
+      let digits = String(unit, radix: 16)
+      return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }.joined()
+    let halves = secret.replacing("%", with: "%25")
+    for text in [secret, percent, json, units, json.replacing("/", with: "\\/"), Self.base64("u:" + secret), halves] {
+      #expect(Self.occurs("{\"a\":\"" + text + "\"}", secret), "\(text)")
+      #expect(!Self.occurs("{\"a\":\"" + text.dropLast() + "!\"}", secret + "x"), "\(text)")
+    }
+  }
+
+  /// Each backslash may stand for itself, or begin an escape.
+  @Test(.timeLimit(.minutes(1))) func textThatReadsInTooManyWays_countsAsOneWithTheSecret() {
+    let secret = String(repeating: "\\", count: 64) + "x"
+    #expect(!Self.occurs(String(repeating: "\\", count: 60), secret))
+    #expect(Self.occurs(String(repeating: "\\", count: 200_000), secret))
+  }
+
   @Test("the Base64 of a text with the token is found wherever the token stands in it", arguments: 0..<7, 0..<4)
   func encoded(before: Int, after: Int) {
     let text = String(repeating: "u", count: before) + Self.token + String(repeating: "e", count: after)

@@ -16,6 +16,25 @@ import Testing
     #expect(verdict(400, error) == .refused(after: RevocationOutbox.parked))
   }
 
+  @Test(arguments: [200, 202, 204]) func success_isAConfirmation(status: Int) {
+    #expect(verdict(status) == .confirmed)
+    #expect(verdict(status, "") == .confirmed)
+    #expect(verdict(status, "invalid_token") == .confirmed)
+  }
+
+  /// Some servers tell every error with 200: the token may be alive.
+  @Test func errorWithASuccess_isNoConfirmation() {
+    #expect(verdict(200, "ratelimited") == .again(after: .seconds(15)))
+    #expect(verdict(200, "server_error") == .again(after: .seconds(15)))
+    #expect(verdict(200, "invalid_client") == .refused(after: RevocationOutbox.parked))
+    #expect(verdict(200, "unsupported_token_type") == .unsupported)
+  }
+
+  @Test(arguments: ["invalid_token", "invalid_grant"]) func tokenThatIsDeadAlready_isConfirmed(error: String) {
+    #expect(verdict(400, error) == .confirmed)
+    #expect(verdict(401, error) == .refused(after: RevocationOutbox.parked), "the client's own proof may be meant")
+  }
+
   @Test func unavailableServer_isAskedAgainAndNotRefused() {
     #expect(verdict(503, "invalid_client") == .again(after: .seconds(15)))
     #expect(verdict(400, "invalid_request") == .again(after: .seconds(15)))

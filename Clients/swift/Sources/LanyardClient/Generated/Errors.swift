@@ -96,7 +96,8 @@ extension LanyardError.Code {
   public static let dataLocked = LanyardError.Code(number: 2008, name: "dataLocked")
   /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
   /// then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`, `proxyUntrusted`
-  /// or `proxyUnreachable` the proxy is the cause, and the message names it.
+  /// or `proxyUnreachable` the proxy is the cause, and the message names it. With `noLibrary` this machine lacks the
+  /// library that makes connections, and the message says which.
   ///
   /// The same call may succeed later.
   ///
@@ -266,7 +267,8 @@ extension LanyardError {
   public static let dataLocked = Code.dataLocked
   /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
   /// then `outcome` is `notSent`. With the `reason` `proxyAuthenticationRequired`, `proxyRefused`, `proxyUntrusted`
-  /// or `proxyUnreachable` the proxy is the cause, and the message names it.
+  /// or `proxyUnreachable` the proxy is the cause, and the message names it. With `noLibrary` this machine lacks the
+  /// library that makes connections, and the message says which.
   ///
   /// The same call may succeed later.
   ///

@@ -2825,6 +2825,73 @@ public struct LastFailure: Record, WireRecord {
   }
 }
 
+/// The grant of a machine identity. Each exchange is this grant: there is no refresh token.
+public struct MachineGrant: Record, WireRecord {
+  /// How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749 section
+  /// 4.4). `jwtBearer`: an assertion that `clientKey` signs (RFC 7523). `githubApp`: an installation of a GitHub App,
+  /// whose tokens are asked for with `clientKey`. `tokenFile`: the token in a file, exchanged for another (RFC 8693).
+  /// One of `clientCredentials`, `jwtBearer`, `githubApp`, `tokenFile`.
+  public var grant: MachineGrantType
+  /// For `jwtBearer`: `sub` of the assertion, such as the person for whom a service account acts. Absent: `clientId`.
+  public var subject: String?
+  /// For `jwtBearer`: `aud` of the assertion. Absent: the token endpoint.
+  public var audience: String?
+  /// For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300.
+  public var lifetimeSeconds: Int?
+  /// For `githubApp`: the app's id or client id.
+  public var appId: String?
+  /// For `githubApp`: the number of the installation.
+  public var installation: String?
+  /// For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another user than
+  /// the agent's and root, or that others can write, is refused.
+  public var path: String?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    grant: MachineGrantType,
+    subject: String? = nil,
+    audience: String? = nil,
+    lifetimeSeconds: Int? = nil,
+    appId: String? = nil,
+    installation: String? = nil,
+    path: String? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.grant = grant
+    self.subject = subject
+    self.audience = audience
+    self.lifetimeSeconds = lifetimeSeconds
+    self.appId = appId
+    self.installation = installation
+    self.path = path
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["grant", "subject", "audience", "lifetimeSeconds", "appId", "installation", "path"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    grant = try members.required("grant")
+    subject = try members.optional("subject")
+    audience = try members.optional("audience")
+    lifetimeSeconds = try members.optional("lifetimeSeconds")
+    appId = try members.optional("appId")
+    installation = try members.optional("installation")
+    path = try members.optional("path")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("grant", grant)
+    writer.member("subject", subject)
+    writer.member("audience", audience)
+    writer.member("lifetimeSeconds", lifetimeSeconds)
+    writer.member("appId", appId)
+    writer.member("installation", installation)
+    writer.member("path", path)
+  }
+}
+
 /// The result of `metrics.read`.
 public struct MetricsReadResult: Record, WireRecord {
   /// When the figures were read.
@@ -3658,7 +3725,7 @@ public struct Provider: Record, WireRecord {
   public var name: String
   /// Of `kind` `secret`: the first of its origins when it was added.
   public var issuer: String
-  /// Empty for a provider of another `kind` than `openid`.
+  /// Empty for `kind` `secret`.
   public var clientId: String
   /// True if the provider has a client secret, which no method returns.
   public var clientSecretSet: Bool
@@ -3672,6 +3739,8 @@ public struct Provider: Record, WireRecord {
   /// The request that confirms a secret. A GET with the secret at its place. 200 confirms the secret, 401 and 403
   /// refuse it. The others are JSON Pointers (RFC 6901) into the JSON answer.
   public var whoami: Whoami?
+  /// Of `kind` `client`.
+  public var machine: MachineGrant?
   /// The request that ends a secret. 2xx, 404 and 410 confirm it; 401 and 403 end it as `refused`.
   public var revoke: SecretRevocation?
   public var environment: [String]?
@@ -3755,6 +3824,7 @@ public struct Provider: Record, WireRecord {
     kind: AccountKind? = nil,
     placement: SecretPlacement? = nil,
     whoami: Whoami? = nil,
+    machine: MachineGrant? = nil,
     revoke: SecretRevocation? = nil,
     environment: [String]? = nil,
     clientRegistered: Bool? = nil,
@@ -3796,6 +3866,7 @@ public struct Provider: Record, WireRecord {
     self.kind = kind
     self.placement = placement
     self.whoami = whoami
+    self.machine = machine
     self.revoke = revoke
     self.environment = environment
     self.clientRegistered = clientRegistered
@@ -3831,7 +3902,7 @@ public struct Provider: Record, WireRecord {
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "kind", "placement", "whoami", "revoke", "environment", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "allowedFields", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset", "source"]
+  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "kind", "placement", "whoami", "machine", "revoke", "environment", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "allowedFields", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset", "source"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     name = try members.required("name")
@@ -3841,6 +3912,7 @@ public struct Provider: Record, WireRecord {
     kind = try members.optional("kind")
     placement = try members.optional("placement")
     whoami = try members.optional("whoami")
+    machine = try members.optional("machine")
     revoke = try members.optional("revoke")
     environment = try members.optional("environment")
     clientRegistered = try members.optional("clientRegistered")
@@ -3884,6 +3956,7 @@ public struct Provider: Record, WireRecord {
     writer.member("kind", kind)
     writer.member("placement", placement)
     writer.member("whoami", whoami)
+    writer.member("machine", machine)
     writer.member("revoke", revoke)
     writer.member("environment", environment)
     writer.member("clientRegistered", clientRegistered)

@@ -416,6 +416,28 @@ public struct IdentitySource: Word, WireWord {
   public static let known: [IdentitySource] = [.person, .resource]
 }
 
+/// How a machine identity gets its tokens. `clientCredentials`: the client's own credentials (RFC 6749 section 4.4).
+/// `jwtBearer`: an assertion that `clientKey` signs (RFC 7523). `githubApp`: an installation of a GitHub App, whose
+/// tokens are asked for with `clientKey`. `tokenFile`: the token in a file, exchanged for another (RFC 8693).
+public struct MachineGrantType: Word, WireWord {
+  /// The word on the wire.
+  public let rawValue: String
+
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// `clientCredentials`.
+  public static let clientCredentials = MachineGrantType(rawValue: "clientCredentials")
+  /// `jwtBearer`.
+  public static let jwtBearer = MachineGrantType(rawValue: "jwtBearer")
+  /// `githubApp`.
+  public static let githubApp = MachineGrantType(rawValue: "githubApp")
+  /// `tokenFile`.
+  public static let tokenFile = MachineGrantType(rawValue: "tokenFile")
+
+  /// The words that this version knows.
+  public static let known: [MachineGrantType] = [.clientCredentials, .jwtBearer, .githubApp, .tokenFile]
+}
+
 /// What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6). `sticks`:
 /// the new refresh token has the fewer scopes, and the others are lost. `unknown` is treated as `sticks`.
 public struct Narrowing: Word, WireWord {

@@ -136,6 +136,7 @@ enum TypedCalls {
         placement: params.optional("placement"),
         whoami: params.optional("whoami"),
         revoke: params.optional("revoke"),
+        machine: params.optional("machine"),
         environment: params.optional("environment"),
         issuer: params.optional("issuer"),
         clientId: params.optional("clientId"),
@@ -264,7 +265,7 @@ enum TypedCalls {
     case "account.add":
       return try await methods.add(
         provider: params.required("provider"),
-        secret: params.required("secret"),
+        secret: params.optional("secret"),
         username: params.optional("username"),
         alias: params.optional("alias"),
         expiresAt: params.optional("expiresAt"))

@@ -99,6 +99,10 @@ final class AccountConfirmer {
       let loaded = account.loaded
     else { return .unavailable(retryAfter: nil) }
     if let secret = provider.configuration.secret, secret.whoami == nil { return .refused }
+    // Userinfo and introspection tell of persons and of tokens; the grant itself confirms a machine.
+    if loaded.profile.kind == .client {
+      return await perform(.exchange, of: account, at: provider, question, isLast: true)
+    }
     let means = ConfirmationMeans(
       rule: provider.rightsRule, hasIntrospection: provider.endpoints.introspection != nil,
       hasToken: account.tokens.standard(of: account) != nil, hasRefreshToken: loaded.grant.refreshToken != nil,

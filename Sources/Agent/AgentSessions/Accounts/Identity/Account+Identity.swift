@@ -11,7 +11,7 @@ extension Account {
     minimumLifetime: Milliseconds, patience: Milliseconds? = nil
   ) async throws(AgentFailure) -> IDTokenAnswer {
     try await load()
-    try requireGrant()
+    try requirePerson()
     let request = IDTokenRequest(minimumLifetime: minimumLifetime)
     let answer = try await withDeadline(at: patience.map { clock.boot() + $0 }, clock: clock) {
       () async throws(AgentFailure) in try await request.answer(from: self)

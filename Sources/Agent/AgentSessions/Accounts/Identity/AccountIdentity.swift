@@ -248,7 +248,7 @@ final class AccountIdentity {
       switch failure {
       case .offline(let failure): .offline(failure, retryAfter: pause)
       case .untrusted(let reason): .untrustedServer(reason)
-      case .unavailable, .malformed, .issuerMismatch, .redirected: .unavailable(retryAfter: pause)
+      case .unavailable, .malformed, .page, .issuerMismatch, .redirected: .unavailable(retryAfter: pause)
       }
     let told = AgentFailure.token(refusal, account.id)
     held = (told, account.clock.boot() + pause)

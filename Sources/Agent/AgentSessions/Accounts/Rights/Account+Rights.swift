@@ -28,7 +28,7 @@ extension Account {
   package func refreshSnapshot() async throws(AgentFailure) {
     try await load()
     guard let start = loaded else { throw .locked }
-    if start.profile.kind == .secret {
+    if start.profile.kind != .openid {
       _ = try await token(.standard, .forced)
       return
     }

@@ -10,7 +10,7 @@ extension Account {
   /// Returns credentials from memory, or after the one exchange that all callers for this role share.
   package func credentials(of role: RoleSession) async throws(AgentFailure) -> RoleAnswer {
     try await load()
-    try requireGrant()
+    try requirePerson()
     if loaded?.machine.health == .signedOut { throw .token(.signedOut, id) }
     // Where no access token is served, no role's credentials are: a look at the provider comes first.
     if loaded?.machine.servesTokens == false {

@@ -39,4 +39,11 @@ extension Account {
     if loaded?.machine.health == .signedOut { throw .token(.signedOut, id) }
     throw .token(.misconfigured(TokenMachine.notSupported), id)
   }
+
+  /// Throws if no ID token can come: the account holds a secret, or is a machine's.
+  func requirePerson() throws(AgentFailure) {
+    try requireGrant()
+    guard loaded?.profile.kind == .client, loaded?.machine.health != .signedOut else { return }
+    throw .identityLacks(.noIDToken, id)
+  }
 }

@@ -63,11 +63,17 @@ struct DecisionInfo {
   /// No policy applies to the account, so nothing is allowed.
   private var hasNoPolicy: Bool { policyName.isEmpty && reason == "unknownCapability" }
 
+  /// The name may be mistyped, or the person's own policy may lack it.
+  private var whereToLook: [String] {
+    guard failures.contains(where: { $0.reason == "unknownCapability" }) else { return [] }
+    return ["Check the name: `lanyard policy show \(ErrorMessages.shellWord(policyName))` shows those that it knows."]
+  }
+
   private func help(for label: String) -> [String] {
     guard hasNoPolicy else {
       // Where the provider can't be reached, this alone helps.
       let clock = failures.contains { $0.reason == "clockSuspect" } ? ["Set the clock of this machine."] : []
-      return clock + remedies.map { ReasonMessages.remedy($0, account: label) }
+      return clock + whereToLook + remedies.map { ReasonMessages.remedy($0, account: label) }
     }
     return [
       "Set one: `lanyard policy set FILE --provider PROVIDER`. A policy named `default` applies to all other providers."

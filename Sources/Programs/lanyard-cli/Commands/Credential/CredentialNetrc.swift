@@ -35,6 +35,13 @@ struct CredentialNetrc: ParsableCommand {
     let login = try found.username(for: address, asked: user ?? address.user, via: &agent)
     try check(login)
     try found.token(via: &agent) { (token) throws(CommandFailure) in
+      // Behind a space another entry could begin, for another host.
+      guard token.withBytes({ !$0.contains(UInt8(ascii: " ")) && $0.first != UInt8(ascii: "\"") }) else {
+        throw CommandFailure(
+          .other, name: "refused",
+          "A secret with a space, or with a quotation mark at its beginning, can't stand in .netrc. Nothing was printed."
+        )
+      }
       var answer = JSONWriter()
       answer.text("machine \(address.url.host) login \(login) password ")
       answer.text(token)

@@ -153,7 +153,8 @@ extension String {
 /// The user name beside a token where a server wants Basic authentication. Most servers take any. `_usual_user` of the
 /// Python client has the same table.
 enum PlaceholderUser {
-  /// Beside a secret whose account has no user name.
+  /// Beside a secret whose account has no user name, and beside the token of an installation of a GitHub App
+  /// (docs.github.com, Authenticating as a GitHub App installation, read on 2026-11-29).
   static let ofSecret = "x-access-token"
 
   static func name(for url: HTTPURL) -> String {

@@ -133,8 +133,9 @@ struct ResourceCredential {
   ) throws(CommandFailure) -> String {
     if let asked { return asked }
     // A grant may give the token and not tell of the account, or of its provider.
-    guard let info = try AccountInfo.told(account, via: &agent), info.kind == "secret"
-    else { return PlaceholderUser.name(for: address.url) }
+    guard let info = try AccountInfo.told(account, via: &agent) else { return PlaceholderUser.name(for: address.url) }
+    if info.isInstallation { return PlaceholderUser.ofSecret }
+    guard info.kind == "secret" else { return PlaceholderUser.name(for: address.url) }
     if let own = info.username { return own }
     return (try? ProviderInfo.named(info.provider, via: &agent))?.username ?? PlaceholderUser.ofSecret
   }

@@ -78,9 +78,17 @@ enum AgentFindings {
       findings.append(
         Finding(
           .problem, "agent", "The agent can't start. \(lastLine)",
-          remedies: check.exitCode == 73 ? ["`chmod 700` its directories, or choose others of yours."] : []))
+          remedies: remedies(forExit: check.exitCode)))
     }
     return findings
+  }
+
+  private static func remedies(forExit code: Int32) -> [String] {
+    switch code {
+    case 73: ["`chmod 700` its directories, or choose others of yours."]
+    case 74: ["Make its directory writable, and make room on the disk."]
+    default: []
+    }
   }
 
   private static func read(_ line: [UInt8]) -> [Finding]? {

@@ -8,9 +8,10 @@ struct Doctor: ParsableCommand {
     commandName: "doctor",
     abstract: "Check the agent, its files and the accounts, and suggest remedies.",
     discussion: """
-      Checks the agent, its directories and files, the protection of the store, the records of every account, the \
-      database, the audit log and its export, the disk, the clock, and revocations that wait. It changes nothing and \
-      starts no agent. It asks providers only with --online. If no agent runs, `lanyard-agent --check` examines the store.
+      Checks the agent, the libraries that it opens, its directories and files, the protection of the store, the \
+      records of every account, the database, the audit log and its export, the disk, the clock, and revocations that \
+      wait. It changes nothing and starts no agent. It asks providers only with --online. If no agent runs, \
+      `lanyard-agent --check` examines the store.
 
       ok: no fault found. notice: worth knowing. problem: needs a remedy.
 
@@ -46,6 +47,7 @@ struct Doctor: ParsableCommand {
         agentRuns
         ? [Finding(.problem, "agent", error.message, remedies: error.hints)] : AgentFindings.check(socket: socket ?? "")
     }
+    findings += LibraryFindings.look()
     var files = FileFindings()
     files.lookAtState(AgentPaths.stateDirectory, agentRuns: agentRuns)
     if let socket { files.lookAtSocket(socket, agentRuns: agentRuns) }

@@ -22,11 +22,14 @@ extension Finding {
       return writer.withBytes { Output.answer(json: $0) }
     }
     for finding in findings { finding.show() }
+    // Without its keys the vault, and what is in it, was not looked at.
+    let isWhole = !findings.contains { $0.check == "vault" && $0.severity == .notice }
+    let sound = isWhole ? "All is well" : "No problem was found in what could be checked"
     let noticed = notices == 0 ? "" : ", \(Counted.text(Int64(notices), "notice"))"
     Output.answer("")
     Output.answer(
       problems == 0
-        ? Style.good("All is well") + "\(noticed)."
+        ? (isWhole ? Style.good : .notice)(sound) + "\(noticed)."
         : Style.bad(Counted.text(Int64(problems), "problem")) + "\(noticed).")
   }
 }

@@ -10,6 +10,8 @@ struct CommandProxy: ~Copyable {
   let url: String
   /// The file with the certificate of the authority; nil if no origin is `https`.
   let certificate: String?
+  /// By variable: what the command gets in place of a secret.
+  let placeholders: [String: String]
   private let process: pid_t
   /// The proxy ends when this is closed, also because this process was killed.
   private let lifeline: Int32
@@ -54,7 +56,8 @@ struct CommandProxy: ~Copyable {
       throw Self.failure("\(program) can't be run: \(SystemError.message(error))")
     }
     do throws(CommandFailure) {
-      (address, url, certificate) = try Self.read(answer[0])
+      let told = try Self.read(answer[0])
+      (address, url, certificate, placeholders) = (told.address, told.url, told.certificate, told.placeholders)
     } catch {
       close(life[1])
       throw Self.ended(process)
@@ -73,16 +76,33 @@ struct CommandProxy: ~Copyable {
       .other, name: "system", "The program lanyard-proxy is missing beside this program. Install it again.")
   }
 
-  private static func read(_ descriptor: Int32) throws(CommandFailure) -> (String, String, String?) {
+  private struct Announced {
+    let address: String
+    let url: String
+    let certificate: String?
+    let placeholders: [String: String]
+
+    init?(_ node: JSONNode) {
+      guard let url = node["url"]?.string else { return nil }
+      self.url = url
+      address = node["address"]?.string ?? ""
+      certificate = node["certificate"]?.string
+      var placeholders: [String: String] = [:]
+      if let told = node["placeholders"] {
+        for (name, value) in told.members { placeholders[name.string ?? ""] = value.string }
+      }
+      self.placeholders = placeholders
+    }
+  }
+
+  private static func read(_ descriptor: Int32) throws(CommandFailure) -> Announced {
     var lines = LineReader()
-    var found: (String, String, String?)?
+    var found: Announced?
     while true {
       let isLine: Void? = lines.next { line in
         var tape = JSONTape()
         guard (try? JSONScanner.scan(line, onto: &tape)) != nil else { return }
-        found = tape.withRoot(of: line) { node in
-          node["url"]?.string.map { (node["address"]?.string ?? "", $0, node["certificate"]?.string) }
-        }
+        found = tape.withRoot(of: line) { Announced($0) }
       }
       if let found { return found }
       guard isLine == nil else { throw .notUnderstood }
@@ -128,6 +148,15 @@ extension ChildEnvironment {
     // A directory beside the file would be trusted as well. Hosts that need no proxy would be reached without a token.
     for name in ["no_proxy", "NO_PROXY", "SSL_CERT_DIR"] { leaveOut(name) }
     leaveOutAll { name in name.hasPrefix("LANYARD_") && !Self.kept.contains(name) }
+  }
+
+  /// What has libraries start that want a secret (docs/proxy.md, Placeholders). A variable that was set has its value.
+  ///
+  /// - Parameter given: variables that the person gives the command by name.
+  mutating func setPlaceholders(of proxy: borrowing CommandProxy, but given: [String] = []) {
+    for (name, value) in proxy.placeholders.sorted(by: { $0.key < $1.key }) where !given.contains(name) {
+      set(name, to: value)
+    }
   }
 
   static let proxyNames = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]

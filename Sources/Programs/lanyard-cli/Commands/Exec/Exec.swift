@@ -15,7 +15,8 @@ struct Exec: ParsableCommand {
       removed at the end.
 
       With --proxy the command gets no token. Its requests go through a proxy of its own, which adds the token to them \
-      and ends with the command (`lanyard help proxy`).
+      and ends with the command (`lanyard help proxy`). A variable as OPENAI_API_KEY has a placeholder, so that libraries \
+      start; it is no secret.
 
       Signals are passed on. The exit code is the command's own, 128 and the signal's number if a signal ended it, 127 \
       if there is no such command, 126 if it can't be run.
@@ -62,6 +63,7 @@ struct Exec: ParsableCommand {
     }
     if !usesProxy, proxy.grant != nil { throw ValidationError("--grant belongs to --proxy.") }
     if !usesProxy, !proxy.passes.isEmpty { throw ValidationError("--pass belongs to --proxy.") }
+    if !usesProxy, proxy.noPlaceholders { throw ValidationError("--no-placeholders belongs to --proxy.") }
     for text in env where TokenVariable(text) == nil {
       throw ValidationError("\(text) is not a variable: write NAME, NAME=token or NAME=id.")
     }
@@ -112,6 +114,7 @@ struct Exec: ParsableCommand {
     let signals = try ChildProcess.Signals()
     let proxy = try CommandProxy(words)
     environment.set(proxy)
+    environment.setPlaceholders(of: proxy)
     let status = ChildProcess.run(command, consume environment, signals, whileWaiting: nil)
     proxy.end()
     Glibc.exit(status)

@@ -24,6 +24,7 @@ struct ImportCommand: ParsableCommand {
         lanyard import gcm --yes --remove         # and empties GCM's store
         lanyard import netrc                      # who answers for which host
         lanyard import dotenv .env                # keys of known services
+        lanyard import google-service-account key.json --yes --remove
       """)
 
   /// The programs whose stores are read.
@@ -32,6 +33,7 @@ struct ImportCommand: ParsableCommand {
     case pizauth
     case muttOAuth2 = "mutt_oauth2"
     case gcm, gh, msal, netrc, dotenv
+    case googleServiceAccount = "google-service-account"
 
     func open(_ request: ImportRequest) throws(CommandFailure) -> any ImportSource {
       switch self {
@@ -43,6 +45,7 @@ struct ImportCommand: ParsableCommand {
       case .msal: MSALSource(request)
       case .netrc: NetrcSource(request)
       case .dotenv: DotenvSource(request)
+      case .googleServiceAccount: try GoogleServiceAccountSource(request)
       }
     }
   }
@@ -124,7 +127,7 @@ struct ImportCommand: ParsableCommand {
     }
     return entries.map { entry in
       var entry = entry
-      guard entry.refreshToken != nil || entry.offersProvider else { return entry }
+      guard entry.refreshToken != nil || entry.machine != nil || entry.offersProvider else { return entry }
       entry.issuer = issuer ?? entry.issuer
       if issuer != nil { entry.endpoints = nil }
       if !scope.isEmpty { entry.scopes = scope.flatMap { $0.split(separator: " ").map(String.init) } }
@@ -195,7 +198,7 @@ struct ImportCommand: ParsableCommand {
     let place = entry.issuer ?? entry.server ?? "-"
     let question: String
     switch entry.verdict {
-    case .token, .key:
+    case .token, .key, .machine:
       question = "Take over \(entry.name) (\(place))\(remove ? ", and remove it from \(store.program)" : "")?"
     case .provider: question = "Add the provider of \(entry.name) (\(place))?"
     case .none: question = "Remove \(entry.name) from \(store.program)?"

@@ -60,6 +60,8 @@ struct ImportEntry {
   var refreshToken: HeldBytes?
   /// A key of a service, in place of a refresh token.
   var key: ServiceKey?
+  /// A machine identity, in place of a refresh token.
+  var machine: Machine?
   /// Why there is no refresh token.
   var lack = "it has no refresh token"
   /// Adding its provider is a step forward, also without a token.
@@ -91,9 +93,16 @@ struct ImportEntry {
     let lines: [Int]
   }
 
+  /// What the assertions of a machine are signed with, and where they go.
+  struct Machine {
+    let key: HeldBytes
+    let tokenURL: String
+  }
+
   enum Verdict {
     case token
     case key(ServiceKey)
+    case machine(Machine)
     /// The provider can be added; the person signs in then.
     case provider(String)
     case none(String)
@@ -102,6 +111,7 @@ struct ImportEntry {
   /// Whether it can be taken over.
   var verdict: Verdict {
     if let key { return .key(key) }
+    if let machine { return .machine(machine) }
     guard refreshToken != nil else {
       return offersProvider && issuer != nil && clientID != nil ? .provider(lack) : .none(lack)
     }
@@ -119,7 +129,7 @@ struct ImportEntry {
 
   var isImportable: Bool {
     switch verdict {
-    case .token, .key: true
+    case .token, .key, .machine: true
     case .provider, .none: false
     }
   }
@@ -127,7 +137,7 @@ struct ImportEntry {
   /// For the table.
   var verdictWord: String {
     switch verdict {
-    case .token, .key: "yes"
+    case .token, .key, .machine: "yes"
     case .provider: "provider alone"
     case .none: answeredBy == nil ? "no" : "not needed"
     }
@@ -136,7 +146,7 @@ struct ImportEntry {
   /// Why it can't be taken over; nil if it can.
   var reason: String? {
     switch verdict {
-    case .token, .key: nil
+    case .token, .key, .machine: nil
     case .provider(let reason): reason
     case .none(let reason): answeredBy.map { "\($0) answers" } ?? reason
     }
@@ -152,6 +162,7 @@ struct ImportEntry {
     writer.member("scopes", scopes)
     switch verdict {
     case .token: writer.member("importable", "token")
+    case .machine: writer.member("importable", "machine")
     case .key(let key):
       writer.member("importable", "key")
       writer.member("service", key.service.name)

@@ -17,6 +17,7 @@ struct TakeOver {
   /// - Throws: after a failure nothing of the entry is left in the agent.
   func run(via agent: inout AgentConnection) throws(CommandFailure) -> Outcome {
     if let key = entry.key { return try take(key, via: &agent) }
+    if let machine = entry.machine { return try take(machine, via: &agent) }
     let (provider, isAdded) = try findProvider(via: &agent)
     guard entry.isImportable, let token = entry.refreshToken else {
       return Outcome(provider: provider, isProviderAdded: isAdded)
@@ -63,6 +64,55 @@ struct TakeOver {
       provider.takeBack(via: &agent)
       throw error
     }
+  }
+
+  /// The provider is asked for a first token: a key that it refuses is not kept.
+  private func take(
+    _ machine: ImportEntry.Machine, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> Outcome {
+    let known = try ProviderInfo.all(via: &agent)
+    let before = try AccountInfo.all(via: &agent)
+    let same = known.first { $0.kind == "client" && $0.clientID == entry.clientID && $0.issuer == entry.issuer }
+    let name = same?.name ?? Self.free(Self.providerName(of: entry.name), among: known.map(\.name))
+    if same == nil { try add(machine, as: name, via: &agent) }
+    do throws(CommandFailure) {
+      var account = try AccountInfo.named(try MachineAccount(provider: name).add(via: &agent), via: &agent)
+      if account.alias == nil { account = ProposedAlias.give(to: account, among: before, via: &agent) }
+      return Outcome(provider: name, isProviderAdded: same == nil, account: account)
+    } catch {
+      if same == nil { try? agent.perform("provider.remove") { $0.member("provider", name) } }
+      throw error
+    }
+  }
+
+  private func add(
+    _ machine: ImportEntry.Machine, as name: String, via agent: inout AgentConnection
+  ) throws(CommandFailure) {
+    try agent.perform("provider.add") { writer in
+      writer.member("name", name)
+      writer.member("kind", "client")
+      writer.member("issuer", entry.issuer)
+      writer.member("clientId", entry.clientID)
+      writer.member("clientKey", secret: machine.key)
+      writer.member("scopes", ifAny: entry.scopes)
+      writer.key("endpoints")
+      writer.beginObject()
+      writer.member("token", machine.tokenURL)
+      writer.endObject()
+      writer.key("machine")
+      writer.beginObject()
+      writer.member("grant", MachineOptions.Grant.jwtBearer.name)
+      writer.endObject()
+    }
+  }
+
+  /// The part of an e-mail address before the `@`, as far as a provider's name can have it.
+  private static func providerName(of address: String) -> String {
+    let name = address.prefix { $0 != "@" }.lowercased().filter {
+      $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-")
+    }
+    .trimming { $0 == "-" }
+    return name.isEmpty ? "machine" : String(name.prefix(60))
   }
 
   // MARK: the provider

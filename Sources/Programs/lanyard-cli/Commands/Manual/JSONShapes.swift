@@ -47,7 +47,8 @@ enum JSONShapes {
     "provider show": "the result of `provider.get`",
     "provider test": "{ok, findings: [{check, severity, subject?, account?, message}]}",
     "provider update": "the result of `provider.update`",
-    "proxy": "{address or socket, url?, certificate?, grant?, accounts: [id], origins: [origin]}",
+    "proxy":
+      "{address or socket, url?, certificate?, grant?, accounts: [id], origins: [origin], passOrigins?: [origin], placeholders?: {variable: text}}",
     "rename": "the result of `account.rename`",
     "rotate": "the result of `account.replace`",
     "request": "the result of `request.send`",

@@ -30,7 +30,7 @@ struct Notify: ParsableCommand {
       try told.update(AccountInfo.all(via: &agent))
       try requested.update(via: &agent)
       if once { return }
-      while let requests = try events.event({ SignInRequest($0).map { [$0] } ?? [] }) {
+      while let requests = try events.event({ RequestedSignIn($0).map { [$0] } ?? [] }) {
         for request in requests { try requested.tell(request) }
       }
       let numbers = try desktop.chosen()

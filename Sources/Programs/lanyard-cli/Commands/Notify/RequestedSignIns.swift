@@ -2,7 +2,7 @@ import CommandSupport
 import JSONRPC
 
 /// The event `signIn.requested`: a program began a sign-in and asks the person to complete it.
-struct SignInRequest {
+struct RequestedSignIn {
   let signIn: String
   let provider: String
   let client: String?
@@ -21,7 +21,7 @@ struct SignInRequest {
 /// The sign-ins that programs began, and of which the person was told.
 struct RequestedSignIns {
   private let desktop: DesktopNotifications
-  private var told: [(request: SignInRequest, number: UInt32)] = []
+  private var told: [(request: RequestedSignIn, number: UInt32)] = []
 
   /// More than a person can answer. A program that begins more replaces its first ones.
   private static let mostTold = 16
@@ -34,7 +34,7 @@ struct RequestedSignIns {
   var isEmpty: Bool { told.isEmpty }
 
   /// Tells of a sign-in, in the place of an earlier one at the same provider.
-  mutating func tell(_ request: SignInRequest) throws(CommandFailure) {
+  mutating func tell(_ request: RequestedSignIn) throws(CommandFailure) {
     guard !told.contains(where: { $0.request.signIn == request.signIn }) else { return }
     let outdated = told.firstIndex { $0.request.provider == request.provider }
     if let index = outdated ?? (told.count >= Self.mostTold ? 0 : nil) {

@@ -34,6 +34,21 @@ struct PolicyList: ParsableCommand {
 extension CompletionKind {
   /// Names of policies, if an agent runs.
   static var policies: CompletionKind { .custom { _, _, _ in (try? PolicyName.all(mayStart: false)) ?? [] } }
+
+  /// Capabilities of all policies.
+  static var capabilities: CompletionKind {
+    .custom { _, _, _ in
+      words { agent throws(CommandFailure) in
+        var found: [String] = []
+        for name in try PolicyName.all(via: &agent) {
+          found += try agent.call("policy.get", params: { $0.member("name", name) }) { result in
+            (result["policy"] ?? result)["capabilities"]?.members.compactMap { $0.key.string } ?? []
+          }
+        }
+        return found
+      }
+    }
+  }
 }
 
 /// Asks for the names of the policies.

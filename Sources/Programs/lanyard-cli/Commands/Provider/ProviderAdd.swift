@@ -27,6 +27,10 @@ struct ProviderAdd: ParsableCommand {
         lanyard provider add --preset openai
         lanyard provider add --preset gitea-token https://git.corp.example
         lanyard provider add keys --kind secret --allowed-origin https://api.example
+        lanyard provider add robot --grant client-credentials \\
+          --issuer https://idp.example --client-id robot --client-secret-file FILE
+        lanyard provider add deploy --grant github-app --app-id 12345 \\
+          --installation 67890 --client-key app.pem
       """)
 
   @Argument(
@@ -39,10 +43,15 @@ struct ProviderAdd: ParsableCommand {
   var second: String?
 
   /// What its accounts hold.
-  enum Kind: String, CaseIterable, ExpressibleByArgument { case openid, secret }
+  enum Kind: String, CaseIterable, ExpressibleByArgument { case openid, secret, client }
 
-  @Option(help: "secret: its accounts hold keys or passwords that a person was given; --from has the rest.")
+  @Option(
+    help:
+      "secret: its accounts hold keys or passwords that a person was given; --from has the rest. client: its account is a machine."
+  )
   var kind: Kind?
+
+  @OptionGroup var machine: MachineOptions
 
   @OptionGroup var settings: ProviderSettings
 
@@ -57,12 +66,20 @@ struct ProviderAdd: ParsableCommand {
     return isHost ? "https://" + first : nil
   }
 
+  /// Its account is a machine.
+  private var isMachine: Bool { kind == .client || machine.isGiven }
+
   private var name: String? { second == nil && url != nil ? nil : first }
 
   func validate() throws {
     if url != nil, settings.issuer != nil { throw ValidationError("Give a URL or --issuer, not both.") }
     if name == nil, url == nil, settings.preset == nil { throw ValidationError("The provider's name is missing.") }
-    if settings.from == nil, settings.preset == nil, settings.issuer == nil, url == nil, kind != .secret {
+    if machine.isGiven, kind ?? .client != .client {
+      throw ValidationError("--grant and what goes with it are for --kind client.")
+    }
+    if settings.from == nil, settings.preset == nil, settings.issuer == nil, url == nil, kind != .secret,
+      !machine.knowsServer
+    {
       throw ValidationError("The provider's URL or --issuer is missing.")
     }
   }
@@ -85,7 +102,7 @@ struct ProviderAdd: ParsableCommand {
       if Terminal.showsNotes, !common.json { server.tell() }
       if server.isElsewhere { try questions.accepts(elsewhere: server, option: name.map { $0 + " " } ?? "") }
       settings.issuer = server.issuer
-      settings.preset = settings.preset ?? server.known?.name
+      if !isMachine { settings.preset = settings.preset ?? server.known?.name }
     }
     let name = try questions.name(given: name ?? (server == nil ? settings.preset : nil))
     try questions.complete(&settings, &inputs)
@@ -122,6 +139,11 @@ struct ProviderAdd: ParsableCommand {
           "Ask the server's administrator for the issuer: --issuer URL.",
           "`lanyard provider presets` lists the servers that are known.",
         ]
+        if error.isOfPage {
+          told.hints.insert(
+            "A page for people answered there. If your network has a sign-in page: open any page in a browser, then try again.",
+            at: 0)
+        }
       }
       throw told
     }
@@ -133,7 +155,8 @@ struct ProviderAdd: ParsableCommand {
   ) throws(CommandFailure) {
     try agent.call("provider.add") { writer in
       writer.member("name", name)
-      if !inputs.further.has("kind") { writer.member("kind", kind?.rawValue) }
+      if !inputs.further.has("kind") { writer.member("kind", (isMachine ? .client : kind)?.rawValue) }
+      machine.write(to: &writer)
       settings.write(inputs, to: &writer)
     } result: { result in
       if common.json { return Output.answer(json: result.raw) }
@@ -147,9 +170,10 @@ struct ProviderAdd: ParsableCommand {
       if let typed = settings.issuer, typed != provider.issuer, !typed.contains("{") {
         Output.note(Text.shown("You gave \(typed); its document says \(provider.issuer), and that counts."))
       }
-      if !provider.isRegistered { tellRedirect(result["provider"]?["redirect"]) }
+      if !provider.isRegistered, provider.kind == "openid" { tellRedirect(result["provider"]?["redirect"]) }
       let device = known?.suggestsDevice == true ? " --device" : ""
-      Output.note("Sign in: `lanyard login \(Text.shown(provider.name))\(device)`.")
+      let what = provider.kind == "client" ? "Add its account" : "Sign in"
+      Output.note("\(what): `lanyard login \(Text.shown(provider.name))\(device)`.")
     }
   }
 

@@ -57,7 +57,7 @@ extension CommandFailure {
     // It looks at the providers that are there.
     told.hints.removeAll { $0.contains("doctor --online") }
     switch name {
-    case "offline" where !isOfProxy:
+    case "offline" where !isOfThisSide:
       told.message = "\(host) can't be reached. Nothing was changed."
       told.hints = [
         "Check the address for a slip, then the network: `lanyard status` shows whether the agent is online."

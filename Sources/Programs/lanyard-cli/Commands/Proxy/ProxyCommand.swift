@@ -18,6 +18,9 @@ struct ProxyCommand: ParsableCommand {
       With --pass it lets programs through to further servers: without a token, with credentials of their own, and without \
       reading what they send.
 
+      Variables in which libraries look for a key, as OPENAI_API_KEY, are printed with placeholders: no secrets, which the \
+      proxy takes away wherever a key stands.
+
       `lanyard exec --proxy -- COMMAND` does all of this for one command.
 
       EXAMPLES:
@@ -73,7 +76,13 @@ struct ProxyOptions: ParsableArguments {
       valueName: "origin"))
   var passes: [String] = []
 
-  var words: [String] { (grant.map { ["--grant", $0] } ?? []) + passes.flatMap { ["--pass", $0] } }
+  @Flag(help: "Leave variables as OPENAI_API_KEY as they are. Else they have placeholders, with which libraries start.")
+  var noPlaceholders = false
+
+  var words: [String] {
+    (grant.map { ["--grant", $0] } ?? []) + passes.flatMap { ["--pass", $0] }
+      + (noPlaceholders ? ["--no-placeholders"] : [])
+  }
 }
 
 extension CommonOptions {

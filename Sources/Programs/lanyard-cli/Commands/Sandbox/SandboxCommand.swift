@@ -148,6 +148,7 @@ struct SandboxCommand: ParsableCommand {
     if let account { environment.set("LANYARD_ACCOUNT", to: account) }
     environment.set(proxy, certificateAt: SandboxPlan.certificate)
     Self.set(&environment, plan, profiles, named)
+    environment.setPlaceholders(of: proxy, but: env)
     let options = plan.words(
       program: entry, filter: Self.filterNumber, certificate: proxy.certificate,
       entering: SandboxEntry.words(channel: Self.channel, port: port, command))
@@ -182,6 +183,8 @@ struct SandboxCommand: ParsableCommand {
   ) {
     environment.set("HOME", to: plan.home)
     environment.set("PWD", to: plan.directory)
+    // The agent is outside: another one would know no account.
+    environment.set("LANYARD_NO_START", to: "1")
     for profile in profiles {
       for (name, value) in profile.set.sorted(by: { $0.key < $1.key }) {
         environment.set(name, to: value.hasPrefix("~/") ? plan.home + value.dropFirst() : value)
@@ -223,6 +226,7 @@ struct SandboxCommand: ParsableCommand {
       variables.formUnion(ChildEnvironment.proxyNames + [ChildEnvironment.nodeSwitch])
       if reach?.origins.isEmpty == false { variables.formUnion(ChildEnvironment.certificateNames) }
       if account != nil { variables.insert("LANYARD_ACCOUNT") }
+      variables.formUnion(reach?.placeholders ?? [])
     }
     let summary = SandboxSummary(plan: plan, reach: reach, variables: variables.sorted())
     if common.json { summary.printJSON() } else { summary.printText() }

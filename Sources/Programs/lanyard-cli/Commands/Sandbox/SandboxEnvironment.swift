@@ -7,7 +7,7 @@ enum SandboxEnvironment {
   ]
 
   /// What the sandbox sets itself.
-  static let own = ["HOME", "PWD"]
+  static let own = ["HOME", "LANYARD_NO_START", "PWD"]
 
   /// - Parameter named: what options and profiles name.
   static func isKept(_ name: String, named: Set<String>) -> Bool {

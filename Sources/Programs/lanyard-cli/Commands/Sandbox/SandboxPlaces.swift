@@ -7,7 +7,7 @@ struct SandboxPlaces {
   /// The person's home, without links.
   let home: String
   /// What no sandbox shows, with what it is.
-  private let ofLanyard: [(path: String, what: String)]
+  private let hiddenPlaces: [(path: String, what: String)]
 
   init() throws(CommandFailure) {
     guard let named = Environment.value("HOME"), let home = Self.real(named), home != "/" else {
@@ -20,8 +20,26 @@ struct SandboxPlaces {
     ]
     // Without a place there is no socket, either.
     if let socket = try? AgentPaths.socket() { places.append((AgentPaths.directory(of: socket), "the agent's socket")) }
+    places += Self.sockets.map { ($0.path, $0.what) }
     // What is not there yet may be there later.
-    ofLanyard = places.compactMap { path, what in path.map { (path: Self.real($0) ?? $0, what: what) } }
+    hiddenPlaces = places.compactMap { path, what in path.map { (path: Self.real($0) ?? $0, what: what) } }
+  }
+
+  /// Who reaches these has programs started outside, or signs with the person's keys. No mount that is only read keeps a
+  /// program from connecting to a socket.
+  private static var sockets: [(path: String, what: String)] {
+    var found = [("/run/dbus", "the system's message bus")]
+    // Some containers name a directory of everyone, which has more than sockets.
+    let session = Environment.value("XDG_RUNTIME_DIR") ?? "/run/user/\(getuid())"
+    if (try? FileRule.privateDirectory.check(path: session)) != nil {
+      found.append((session, "the sockets of your session"))
+    }
+    if let agent = Environment.value("SSH_AUTH_SOCK") { found.append((agent, "the socket of your SSH agent")) }
+    let bus = "unix:path="
+    if let address = Environment.value("DBUS_SESSION_BUS_ADDRESS"), address.hasPrefix(bus) {
+      found.append((String(address.dropFirst(bus.count).prefix { $0 != "," && $0 != ";" }), "your message bus"))
+    }
+    return found.filter { $0.0.hasPrefix("/") && $0.0 != "/" }
   }
 
   static func real(_ path: String) -> String? {
@@ -56,13 +74,14 @@ struct SandboxPlaces {
     return found
   }
 
-  /// Only what is whole in a sandbox may be shown to it: neither the home nor anything of Lanyard.
+  /// Only what is whole in a sandbox may be shown to it: neither the home, nor anything of Lanyard, nor a way out.
   private func check(_ path: String, _ subject: String, help: String) throws(CommandFailure) {
     if path == home || Self.holds(path, home) {
       let relation = path == home ? "is" : "holds"
       throw .usage("\(subject) \(relation) your home, which a sandbox hides. The command was not run.", hints: [help])
     }
-    for (place, what) in ofLanyard {
+    let agents = Self.accounts(above: path).map { [(path: $0, what: "an agent's accounts")] } ?? []
+    for (place, what) in hiddenPlaces + agents {
       guard path == place || Self.holds(path, place) || Self.holds(place, path) else { continue }
       throw .usage(
         "\(subject) would show \(what) (\(Text.shown(place))) to the command. The command was not run.", hints: [help])
@@ -71,6 +90,17 @@ struct SandboxPlaces {
       throw .usage(
         "\(subject) is of the system's \(own), which no sandbox sees. The command was not run.", hints: [help])
     }
+  }
+
+  /// The state directory that a path is or lies in, of an agent that this program may not know of (`--state-dir`).
+  private static func accounts(above path: String) -> String? {
+    var directory = path
+    while !directory.isEmpty, directory != "/" {
+      var information = stat()
+      if lstat(directory + "/lanyard.sqlite", &information) == 0 { return directory }
+      directory = AgentPaths.directory(of: directory)
+    }
+    return nil
   }
 
   private static func holds(_ directory: String, _ path: String) -> Bool {

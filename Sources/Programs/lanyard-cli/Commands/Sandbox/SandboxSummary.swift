@@ -16,6 +16,8 @@ struct SandboxSummary {
     var origins: [String] = []
     /// Where programs pass without one.
     var passOrigins: [String] = []
+    /// Names of variables that have a placeholder.
+    var placeholders: [String] = []
 
     /// Asks `lanyard-proxy`, which starts nothing.
     init(_ words: [String]) throws(CommandFailure) {
@@ -25,10 +27,13 @@ struct SandboxSummary {
       // It has told the person why.
       if !ran.hasSucceeded { Glibc.exit(ran.status) }
       let read = JSONInput.read(ran.stdout.text(0..<ran.stdout.count)) { root in
-        (Self.list(root["origins"]), Self.list(root["passOrigins"]))
+        (
+          Self.list(root["origins"]), Self.list(root["passOrigins"]),
+          root["placeholders"].map { $0.members.compactMap(\.0.string) } ?? []
+        )
       }
       guard let read else { throw .notUnderstood }
-      (origins, passOrigins) = read
+      (origins, passOrigins, placeholders) = read
     }
 
     private static func list(_ node: JSONNode?) -> [String] { node.map { $0.elements.compactMap(\.string) } ?? [] }

@@ -16,6 +16,8 @@ struct SessionInfo {
   let now: Moment
   let clock: String
   let clockBehindSeconds: Int?
+  /// The time of the provider minus this machine's.
+  let clockOffsetSeconds: Int
   let scopes: [String]
   let lostScopes: [String]
   /// The types of the rights in detail that the provider granted.
@@ -23,6 +25,7 @@ struct SessionInfo {
   let refreshPhase: String
   let nextAttempt: Moment?
   let lastError: String?
+  let lastErrorAt: Moment?
   let deviceKeyID: String?
   let tokenBinding: String?
   /// The agent's JSON, for `--json`.
@@ -39,7 +42,9 @@ struct SessionInfo {
     lastOnline = moment(node["lastOnlineAuthAt"])
     offlineGraceUntil = moment(node["offlineGraceUntil"])
     stepUpValidUntil = moment(node["stepUpValidUntil"])
-    now = Moment.now(offsetMilliseconds: Int(clamping: node["serverTimeOffsetMs"]?.integer ?? 0))
+    let offset = Int(clamping: node["serverTimeOffsetMs"]?.integer ?? 0)
+    now = Moment.now(offsetMilliseconds: offset)
+    clockOffsetSeconds = offset / 1000
     clock = node["clock"]?.string ?? ""
     clockBehindSeconds = node["clockBehindSeconds"]?.integer.map { Int($0) }
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
@@ -48,6 +53,7 @@ struct SessionInfo {
     refreshPhase = node["refresh"]?["phase"]?.string ?? "idle"
     nextAttempt = moment(node["refresh"]?["nextAttemptAt"])
     lastError = node["refresh"]?["lastError"]?["name"]?.string
+    lastErrorAt = moment(node["refresh"]?["lastError"]?["at"])
     deviceKeyID = node["deviceKeyId"]?.string
     tokenBinding = node["tokenBinding"]?.string
     json = node.text
@@ -70,14 +76,35 @@ struct SessionInfo {
     return switch freshness {
     case "fresh": "fresh\(expiry)"
     case "stale": "to be refreshed soon\(expiry)"
-    case "expired": refreshPhase == "idle" ? "expired: the next request refreshes it" : "expired"
-    case "none": "none yet"
+    case "expired": "expired" + whatTheNextRequestDoes("refreshes it")
+    case "none": "none in memory" + whatTheNextRequestDoes("gets one")
     default: "\(freshness)\(expiry)"
+    }
+  }
+
+  /// Empty while one is under way, and where a person has to do something first.
+  private func whatTheNextRequestDoes(_ usually: String) -> String {
+    guard refreshPhase == "idle" else { return "" }
+    return switch state {
+    case "active": ": the next request \(usually)"
+    case "offlineStale": ": the next request tries again"
+    default: ""
     }
   }
 
   /// "in 4 min", "3 h ago", "now".
   func words(_ moment: Moment) -> String { moment.relative(to: now) }
+
+  /// Honest clocks differ by less.
+  private static let notableSeconds = 120
+
+  /// The difference of the clocks where the provider told its time, for a person; nil if they agree.
+  var clockWords: String? {
+    guard clock != "suspect", abs(clockOffsetSeconds) > Self.notableSeconds else { return nil }
+    let side = clockOffsetSeconds > 0 ? "behind" : "ahead of"
+    let distance = Moment.spelledOut(abs(clockOffsetSeconds))
+    return "this machine's is \(distance) \(side) the provider's, by which the times here are"
+  }
 
   /// The end of the longest offline window that the policy gives the account as it is; nil without one.
   var offlineWords: String? {
@@ -94,11 +121,17 @@ struct SessionInfo {
     return deviceKeyID.map { "to a key of this agent, \($0)" }
   }
 
+  /// The refresh that failed, and none has succeeded since.
+  private var lastFailureWords: String? {
+    let when = lastErrorAt.map { " " + words($0) } ?? ""
+    return lastError.map { "the last one failed\(when) (\(Text.words($0)))" }
+  }
+
   /// The running or waiting refresh, for a person; nil when there is none.
   var refreshWords: String? {
     let error = lastError.map { " after an error (\(Text.words($0)))" } ?? ""
     return switch refreshPhase {
-    case "idle": nil
+    case "idle": isOver ? nil : lastFailureWords
     case "inFlight": "being refreshed"
     case "inDoubt":
       "no answer came to the last one, so its outcome is unknown"

@@ -96,11 +96,13 @@ struct StatusReport {
       facts.add(
         "Clock", styled: Style.bad("suspect: \(behind)behind the time of the provider; set this machine's clock"))
     }
+    facts.add("Clock", styled: session.clockWords.map { Style.notice($0) })
     var steps: [String] = []
     for step in session.remedies.map({ ReasonMessages.remedy($0, account: account.label) }) where !steps.contains(step)
     {
       steps.append(step)
     }
+    if state == "locked" { steps = Self.stepsOfADisabled(account) }
     for (number, step) in steps.enumerated() { facts.add(number == 0 ? "Next" : " ", step) }
     if session.remedies.isEmpty, let next = Self.next(state, account: account) { facts.add("Next", next) }
   }
@@ -125,14 +127,20 @@ struct StatusReport {
     }
     let told = problem.inWords()
     facts.add("Problem", told.message)
-    for hint in told.hints { facts.add("Next", hint) }
+    for (number, hint) in told.hints.enumerated() { facts.add(number == 0 ? "Next" : " ", hint) }
+  }
+
+  private static func stepsOfADisabled(_ account: AccountInfo) -> [String] {
+    [
+      "The provider has disabled this account: ask its administrator.",
+      "Once it is enabled again: `lanyard login --account \(account.label)`, or wait 15 minutes.",
+    ]
   }
 
   private static func next(_ state: String, account: AccountInfo) -> String? {
     switch state {
     case "reauthenticationRequired", "interactionRequired", "signedOut":
       "sign in again: `lanyard login --account \(account.label)`"
-    case "locked": "the provider has disabled this account: ask its administrator"
     default: nil
     }
   }

@@ -4,11 +4,12 @@ public import AgentModel
 public import JSONRPC
 public import Secrets
 
-/// Adds a secret that a person was given as an account.
+/// Adds a secret that a person was given, or a machine identity, as an account.
 ///
 /// The provider is asked first where it has `whoami`: a secret that it refuses is `signInFailed` with the reason
 /// `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret is
-/// replaced.
+/// replaced. At a provider of the `kind` `client` it performs the first exchange: a client that the provider refuses
+/// is `providerMisconfigured`. Twice is the same account. At any other provider it is `-32602`.
 public enum AccountAdd: RPCMethod {
   public static let info = MethodInfo(
     name: "account.add", since: "1",
@@ -19,8 +20,9 @@ public enum AccountAdd: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
-    /// 64 KiB at most, without control characters. One line end at its end is taken off.
-    public var secret: Secret
+    /// For `kind` `secret`, and required there. 64 KiB at most, without control characters. One line end at its end
+    /// is taken off.
+    public var secret: Secret?
     /// What goes with the secret, such as the name of a login. It comes before the placement's.
     public var username: String?
     public var alias: Alias?
@@ -50,7 +52,6 @@ public enum AccountAdd: RPCMethod {
         }
       }
       guard let provider else { throw ParamsProblem.missing("provider", expected: "string") }
-      guard let secret else { throw ParamsProblem.missing("secret", expected: "string") }
       self.provider = provider
       self.secret = secret
       self.username = username

@@ -10,7 +10,10 @@ public import Secrets
 /// provider's metadata at once, unless the endpoints are given. A `policy` must exist: `notFound` otherwise. Of the
 /// `kind` `secret` only these members count, and any other is `-32602`: `name`, `allowedOrigins` (one at least,
 /// unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`, `pinsExpireAt`,
-/// `caFile`, `proxy`, `preset`, and `tenant` with a `value`.
+/// `caFile`, `proxy`, `preset`, and `tenant` with a `value`. Of the `kind` `client` `machine` is required; `issuer`
+/// may be absent where `endpoints.token` is given, and these members are `-32602`: `placement`, `whoami`, `revoke`,
+/// `environment`, `redirect`, `refresh`, `narrowing`, `requirePkce`, `identity`, `revocationScope`,
+/// `postLogoutRedirectUri`, `preset`, `tenant` with a `claim`, and `authorization` with an `entitlementsUrl`.
 public enum ProviderAdd: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.add", since: "1",
@@ -29,6 +32,8 @@ public enum ProviderAdd: RPCMethod {
     public var whoami: WireWhoami?
     /// Of `kind` `secret`. Absent: a sign-out can't end the secret.
     public var revoke: WireSecretRevocation?
+    /// Of `kind` `client`: how its account gets tokens.
+    public var machine: WireMachineGrant?
     /// Of `kind` `secret`: the variables from which programs read it.
     public var environment: [String]?
     public var issuer: String?
@@ -45,9 +50,9 @@ public enum ProviderAdd: RPCMethod {
     public var scopes: [String]?
     /// Resource indicators (RFC 8707) of the authorization request.
     public var resources: [String]?
-    /// Further parameters of the authorization request and of the device authorization request, such as `audience`.
-    /// Names of the protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control characters in a value
-    /// are refused. No secrets: `provider.get` shows them.
+    /// Further parameters of the authorization request and of the device authorization request, such as `audience`;
+    /// of `kind` `client` those of the token request. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
+    /// `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
     public var authorizationParameters: WireMap<String>?
     public var endpoints: WireEndpoints?
     public var redirect: WireRedirect?
@@ -99,6 +104,7 @@ public enum ProviderAdd: RPCMethod {
       var placement: WireSecretPlacement?
       var whoami: WireWhoami?
       var revoke: WireSecretRevocation?
+      var machine: WireMachineGrant?
       var environment: [String]?
       var issuer: String?
       var clientId: String?
@@ -140,6 +146,8 @@ public enum ProviderAdd: RPCMethod {
           whoami = try reading("whoami") { () throws(ParamsProblem) in try WireWhoami(from: memberValue) }
         } else if memberName.isText("revoke") {
           revoke = try reading("revoke") { () throws(ParamsProblem) in try WireSecretRevocation(from: memberValue) }
+        } else if memberName.isText("machine") {
+          machine = try reading("machine") { () throws(ParamsProblem) in try WireMachineGrant(from: memberValue) }
         } else if memberName.isText("environment") {
           environment = try reading("environment") { () throws(ParamsProblem) in try memberValue.list(0...16) { (item) throws(ParamsProblem) in try item.text(.environment) } }
         } else if memberName.isText("issuer") {
@@ -210,6 +218,7 @@ public enum ProviderAdd: RPCMethod {
       self.placement = placement
       self.whoami = whoami
       self.revoke = revoke
+      self.machine = machine
       self.environment = environment
       self.issuer = issuer
       self.clientId = clientId

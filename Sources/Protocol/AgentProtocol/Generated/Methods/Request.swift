@@ -10,8 +10,9 @@ public import Secrets
 /// token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
 /// `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only
 /// if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no
-/// capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A refusal has an
-/// entry in the audit log, too. Each answer is one use of a budget.
+/// capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A WebSocket is no
+/// read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in the audit log,
+/// too. Each answer is one use of a budget.
 public enum RequestAuthorize: RPCMethod {
   public static let info = MethodInfo(
     name: "request.authorize", since: "1",
@@ -22,6 +23,7 @@ public enum RequestAuthorize: RPCMethod {
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
+    /// `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no read.
     public var method: String
     /// The URL of the request. Its query decides nothing: a person who is asked sees it.
     public var url: String

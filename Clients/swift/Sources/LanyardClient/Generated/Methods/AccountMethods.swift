@@ -15,27 +15,30 @@ extension Lanyard {
 public struct AccountMethods: Sendable {
   let lanyard: Lanyard
 
-  /// Adds a secret that a person was given as an account.
+  /// Adds a secret that a person was given, or a machine identity, as an account.
   ///
   /// The provider is asked first where it has `whoami`: a secret that it refuses is `signInFailed` with the reason
   /// `secretRefused`, and nothing is stored. The same subject at the same provider is the same account, whose secret
-  /// is replaced.
+  /// is replaced. At a provider of the `kind` `client` it performs the first exchange: a client that the provider
+  /// refuses is `providerMisconfigured`. Twice is the same account. At any other provider it is `invalidParams`.
   ///
   /// - Parameters:
   ///   - provider: A provider's name.
-  ///   - secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+  ///   - secret: For `kind` `secret`, and required there. 64 KiB at most, without control characters. One line end
+  ///     at its end is taken off.
   ///   - username: What goes with the secret, such as the name of a login. It comes before the placement's.
   ///   - alias: An account's alias. A name that the person chose. It does not start like an id.
   ///   - expiresAt: When the secret ends. `account.expiring` is sent 7 days, 1 day and 1 hour before.
   /// - Returns: `AccountAddResult`: with `account`.
-  /// - Throws: ``LanyardError``: `signInFailed`, `accountAmbiguous`, `providerUnavailable`,
-  ///   `providerMisconfigured`, `untrustedServer`, `offline`, `storeUnavailable`, `integrity`, `providerNotFound`,
-  ///   `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`,
-  ///   `notPermitted`, or a failure of the connection. `CancellationError` if the task is cancelled.
+  /// - Throws: ``LanyardError``: `signInFailed`, `reauthenticationRequired`, `accountAmbiguous`,
+  ///   `providerUnavailable`, `providerMisconfigured`, `untrustedServer`, `offline`, `storeUnavailable`, `integrity`,
+  ///   `providerNotFound`, `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`, `overloaded`,
+  ///   `requestCancelled`, `notPermitted`, or a failure of the connection. `CancellationError` if the task is
+  ///   cancelled.
   @discardableResult
   public func add(
     provider: String,
-    secret: Secret,
+    secret: Secret? = nil,
     username: String? = nil,
     alias: String? = nil,
     expiresAt: Date? = nil

@@ -21,7 +21,11 @@ public struct ProviderMethods: Sendable {
   /// the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `notFound` otherwise. Of
   /// the `kind` `secret` only these members count, and any other is `invalidParams`: `name`, `allowedOrigins` (one at
   /// least, unless the preset names them), `placement`, `whoami`, `revoke`, `environment`, `policy`, `pins`,
-  /// `pinsExpireAt`, `caFile`, `proxy`, `preset`, and `tenant` with a `value`.
+  /// `pinsExpireAt`, `caFile`, `proxy`, `preset`, and `tenant` with a `value`. Of the `kind` `client` `machine` is
+  /// required; `issuer` may be absent where `endpoints.token` is given, and these members are `invalidParams`:
+  /// `placement`, `whoami`, `revoke`, `environment`, `redirect`, `refresh`, `narrowing`, `requirePkce`, `identity`,
+  /// `revocationScope`, `postLogoutRedirectUri`, `preset`, `tenant` with a `claim`, and `authorization` with an
+  /// `entitlementsUrl`.
   ///
   /// - Parameters:
   ///   - name: A provider's name.
@@ -30,6 +34,7 @@ public struct ProviderMethods: Sendable {
   ///   - placement: Of `kind` `secret`. Absent: `Authorization: Bearer {secret}`.
   ///   - whoami: Of `kind` `secret`. Absent: only `account.add` confirms a secret.
   ///   - revoke: Of `kind` `secret`. Absent: a sign-out can't end the secret.
+  ///   - machine: Of `kind` `client`: how its account gets tokens.
   ///   - environment: Of `kind` `secret`: the variables from which programs read it.
   ///   - issuer: A URL.
   ///   - clientId: Absent: for `identity` `resource` the client of another provider of the same issuer that the
@@ -46,8 +51,9 @@ public struct ProviderMethods: Sendable {
   ///   - scopes: Scopes. In any order; the agent sorts them.
   ///   - resources: Resource indicators (RFC 8707) of the authorization request.
   ///   - authorizationParameters: Further parameters of the authorization request and of the device authorization
-  ///     request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and
-  ///     control characters in a value are refused. No secrets: `provider.get` shows them.
+  ///     request, such as `audience`; of `kind` `client` those of the token request. Names of the protocol
+  ///     (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control characters in a value are refused. No
+  ///     secrets: `provider.get` shows them.
   ///   - endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
   ///     override discovered endpoints.
   ///   - redirect: The redirect URI of the browser flow.
@@ -94,6 +100,7 @@ public struct ProviderMethods: Sendable {
     placement: SecretPlacement? = nil,
     whoami: Whoami? = nil,
     revoke: SecretRevocation? = nil,
+    machine: MachineGrant? = nil,
     environment: [String]? = nil,
     issuer: String? = nil,
     clientId: String? = nil,
@@ -131,6 +138,7 @@ public struct ProviderMethods: Sendable {
       $0.member("placement", placement)
       $0.member("whoami", whoami)
       $0.member("revoke", revoke)
+      $0.member("machine", machine)
       $0.member("environment", environment)
       $0.member("issuer", issuer)
       $0.member("clientId", clientId)

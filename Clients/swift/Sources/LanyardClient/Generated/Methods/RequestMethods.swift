@@ -17,12 +17,13 @@ public struct RequestMethods: Sendable {
   /// `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
   /// only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
   /// that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
-  /// refusal has an entry in the audit log, too. Each answer is one use of a budget.
+  /// WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in
+  /// the audit log, too. Each answer is one use of a budget.
   ///
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - method: An HTTP method.
+  ///   - method: `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no read.
   ///   - url: The URL of the request. Its query decides nothing: a person who is asked sees it.
   ///   - origins: Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other
   ///     is 6001. Absent: all of them.

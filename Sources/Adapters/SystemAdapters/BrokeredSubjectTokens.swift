@@ -1,0 +1,98 @@
+public import AgentPorts
+internal import FileRules
+internal import Glibc
+public import Secrets
+
+/// Files of subject tokens, which lie anywhere: the broker opens and judges them, and hands them over unread.
+public struct BrokeredSubjectTokens: SubjectTokenFiles {
+  private let broker: Broker
+
+  public init(broker: Broker) { self.broker = broker }
+
+  /// Tokens have some kilobytes.
+  private static let mostBytes = 64 << 10
+
+  public func token(at path: String) async throws(SubjectTokenFault) -> Secret {
+    guard path.utf8.count < Int(PATH_MAX), let answer = await broker.askAside(.subjectToken, path) else {
+      throw .unreadable
+    }
+    guard answer.descriptor >= 0 else { throw SubjectTokenFault(rawValue: answer.text) ?? .unreadable }
+    defer { close(answer.descriptor) }
+    return try Self.token(in: answer.descriptor)
+  }
+
+  /// The text of an open file, without white space behind it.
+  private static func token(in file: Int32) throws(SubjectTokenFault) -> Secret {
+    var isRead = true
+    let bytes = SecretBytes(capacity: mostBytes + 1) { buffer in
+      var count = 0
+      while count < buffer.count {
+        let more = read(file, buffer.baseAddress! + count, buffer.count - count)
+        if more < 0, errno == EINTR { continue }
+        if more < 0 { isRead = false }
+        if more <= 0 { break }
+        count += more
+      }
+      return count
+    }
+    guard isRead else { throw .unreadable }
+    let text = Secret(bytes)
+    let token = text.withBytes { bytes -> Secret? in
+      var end = bytes.count
+      while end > 0, bytes[end - 1] <= 0x20 { end -= 1 }
+      guard 1...mostBytes ~= end, bytes[..<end].allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
+      return Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[..<end]))
+    }
+    guard let token else { throw .malformed }
+    return token
+  }
+
+  /// In the broker. Platforms make such a file a link to the newest one, so that links are followed. An agent that a flaw
+  /// turned against the person gets no other file by this: what is no token is not handed over.
+  public static func perform(_ request: BrokerRequest) {
+    do throws(FileFault) {
+      let file = try FileRule.trustedFile.open(request.text, followingLinks: true)
+      guard isToken(file) else { return request.answer(SubjectTokenFault.malformed.rawValue) }
+      request.answer("token", passing: file)
+    } catch {
+      request.answer(fault(of: error).rawValue)
+    }
+  }
+
+  private static func isToken(_ file: Int32) -> Bool {
+    withUnsafeTemporaryAllocation(byteCount: mostBytes + 1, alignment: 1) { buffer in
+      var count = 0
+      while count < buffer.count {
+        let more = pread(file, buffer.baseAddress! + count, buffer.count - count, off_t(count))
+        if more < 0, errno == EINTR { continue }
+        if more <= 0 { break }
+        count += more
+      }
+      defer { explicit_bzero(buffer.baseAddress!, count) }
+      return count <= mostBytes && isToken(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    }
+  }
+
+  /// True for the three parts of a signed JWT (RFC 7515 §7.1) and white space behind them.
+  package static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let text = bytes.prefix { $0 > 0x20 }
+    let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    return bytes[text.endIndex...].allSatisfy { $0 <= 0x20 } && parts.count == 3
+      && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(isOfBase64URL) }
+  }
+
+  private static func isOfBase64URL(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+    default: false
+    }
+  }
+
+  private static func fault(of error: FileFault) -> SubjectTokenFault {
+    switch error {
+    case .foreignOwner, .openToOthers: .foreign
+    case .link, .otherKind, .tooLarge: .malformed
+    case .system: .unreadable
+    }
+  }
+}

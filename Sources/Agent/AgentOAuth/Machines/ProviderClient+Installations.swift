@@ -1,0 +1,88 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import SecretJSON
+internal import Secrets
+
+/// The tokens of an installation of a GitHub App (docs.github.com, Generating an installation access token for a GitHub
+/// App; Rate limits for the REST API; read on 2026-11-29). The request and its answer are none of OAuth.
+extension ProviderClient {
+  private static let version = "2022-11-28"
+
+  /// - Parameter key: only the standard one: the token has all that the installation may.
+  func installationToken(
+    _ installation: MachineGrant.Installation, for key: TokenKey, at endpoint: String
+  ) async -> MachineAnswer {
+    if key.scopes != nil { return .failed(.misconfigured("invalid_scope")) }
+    if key.resource != nil { return .failed(.misconfigured("invalid_target")) }
+    guard let assertion = signed(ClientAssertion(ofApp: installation.appID, now: now)) else {
+      return .failed(.unsigned)
+    }
+    let fields = [
+      HTTPField("Accept", "application/vnd.github+json"), HTTPField("X-GitHub-Api-Version", Self.version),
+    ]
+    var request = request("POST", endpoint, fields: fields, body: nil)
+    request.place(assertion, at: .bearer)
+    let outcome = await send(request)
+    guard case .response(let response) = outcome else {
+      switch outcome {
+      case .notConnected(let failure): return .failed(.offline(failure))
+      case .untrusted(let reason): return .failed(.untrustedServer(reason))
+      case .unknown(let lost, _): return .failed(.unknownOutcome(lost.rawValue))
+      case .response: return .failed(.store)
+      }
+    }
+    recordTime(response)
+    return read(response)
+  }
+
+  private func read(_ response: HTTPResponse) -> MachineAnswer {
+    let refusal = TokenEndpointRefusal(response, now: now)
+    switch response.status {
+    case 200...299:
+      guard let token = TokenResponse(ofInstallation: response.body, now: now) else {
+        return .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: nil))
+      }
+      dependencies.refusals?.forget(provider.configuration.name)
+      return .token(token, sentAt: response.sentAt)
+    case 403 where isThrottled(response, refusal), 429:
+      return .failed(.transient("throttled", retryAfter: refusal.retryAfter ?? FailureClassifier.throttledPause))
+    case 403: return .failed(.reauthenticate(reason: TokenMachine.installationSuspended))
+    case 404: return .failed(.reauthenticate(reason: TokenMachine.installationUnknown))
+    case 400...499:
+      dependencies.refusals?.record(refusal, from: provider.configuration.name, hiding: nil)
+      return .failed(.misconfigured("status\(response.status)"))
+    default:
+      let pause = refusal.retryAfter.map { min($0, FailureClassifier.longestPause) }
+      return .failed(.transient("status\(response.status)", retryAfter: pause))
+    }
+  }
+
+  /// The status of a suspended installation is also that of a client that asks too often.
+  private func isThrottled(_ response: HTTPResponse, _ refusal: TokenEndpointRefusal) -> Bool {
+    refusal.retryAfter != nil || response.field("X-RateLimit-Remaining") == "0"
+      || refusal.description?.lowercased().contains("rate limit") == true
+  }
+}
+
+extension TokenResponse {
+  /// The answer about an installation; nil if it has no token. Its permissions stand as scopes, such as `contents:read`.
+  ///
+  /// - Parameter now: the provider's time, with which the end that it names is compared.
+  init?(ofInstallation body: Secret, now: Timestamp) {
+    let read = ProviderJSON.read(body) { node -> TokenResponse? in
+      guard let token = node["token"]?.secret, token.count > 0,
+        token.withBytes({ $0.allSatisfy { 0x21...0x7E ~= $0 } }),
+        let end = node["expires_at"]?.string.flatMap({ Timestamp(rfc3339: $0) })
+      else { return nil }
+      let permissions = node.members(of: "permissions").compactMap { name, level in
+        level.string.flatMap { level in name.string.map { "\($0):\(level)" } }
+      }
+      return TokenResponse(
+        bearer: token, expiresIn: max(.zero, end - now), scope: ScopeSet(told: permissions.joined(separator: " ")))
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}

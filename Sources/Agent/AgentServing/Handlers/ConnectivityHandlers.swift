@@ -1,0 +1,27 @@
+internal import Agent
+internal import AgentCore
+internal import AgentProtocol
+internal import AgentSessions
+internal import AgentStore
+
+enum ConnectivityGetHandler: MethodHandler {
+  typealias Method = ConnectivityGet
+
+  static func handle(_ params: ConnectivityGet.Params, _ call: Call) async throws(AgentFailure)
+    -> ConnectivityGet.Result
+  {
+    WireConnectivity(call.agent.connectivity.current)
+  }
+}
+
+enum ConnectivityReportHandler: OrderedMethodHandler {
+  typealias Method = ConnectivityReport
+
+  static func handle(_ params: ConnectivityReport.Params, _ call: Call) throws(AgentFailure)
+    -> ConnectivityReport.Result
+  {
+    call.agent.connectivity.reported(isOnline: params.online)
+    if params.online { call.agent.connectivityMayHaveReturned() }
+    return WireConnectivity(call.agent.connectivity.current)
+  }
+}

@@ -1,0 +1,99 @@
+internal import Agent
+internal import AgentCore
+internal import AgentDecisions
+internal import AgentModel
+internal import AgentProtocol
+internal import AgentRecords
+internal import AgentStore
+
+enum GrantCreateHandler: MethodHandler {
+  typealias Method = GrantCreate
+
+  static func handle(_ params: GrantCreate.Params, _ call: Call) async throws(AgentFailure) -> GrantCreate.Result {
+    let isForAgent = params.agent ?? false || call.limits?.permission.isForAgent == true
+    var patterns: [MethodPattern] = []
+    for (index, text) in params.methods.enumerated() {
+      // A name that nothing has is a typing error, and a grant that does not work is found out too late.
+      guard let pattern = MethodPattern(text),
+        ServedMethods.grantable.contains(where: { pattern.covers($0.name, mustBeNamed: $0.mustBeNamed) })
+      else {
+        throw .invalidParameter(
+          "/methods/\(index)", expected: "a method that grants may name, a name space as token.*, or *")
+      }
+      guard !isForAgent || !Permission.methodsOfPeople.contains(text) else {
+        throw .invalidParameter("/methods/\(index)", expected: "a method that an AI agent may have")
+      }
+      if !patterns.contains(pattern) { patterns.append(pattern) }
+    }
+    var origins: [String]?
+    if let wanted = params.origins {
+      origins = []
+      for (index, text) in wanted.enumerated() {
+        guard let origin = RequestTarget.origin(text) else {
+          throw .invalidParameter(
+            "/origins/\(index)", expected: "an origin, such as https://api.example, without a path")
+        }
+        origins?.append(origin)
+      }
+    }
+    var passOrigins: Set<String>?
+    for (index, text) in (params.passOrigins ?? []).enumerated() {
+      guard let origin = PassedOrigins.normal(text) else {
+        throw .invalidParameter(
+          "/passOrigins/\(index)", expected: "an origin, such as https://pypi.example, without a path; or *")
+      }
+      passOrigins = (passOrigins ?? []).union([origin])
+    }
+    let request = CallerGrantRequest(
+      client: params.client,
+      accounts: try params.accounts.map { selector throws(AgentFailure) in try call.pinned(selector) },
+      patterns: patterns, scopes: params.scopes, resources: params.resources,
+      detailTypes: params.authorizationDetailTypes, origins: origins,
+      passOrigins: passOrigins.map { PassedOrigins($0).texts }, capabilities: params.capabilities,
+      isForAgent: isForAgent,
+      lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits)
+    let (grant, secret) = try await call.agent.vault.commit { vault throws(AgentFailure) in
+      try vault.callerGrants.create(request)
+    }
+    return GrantCreate.Result(
+      grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
+      methods: grant.patterns.map(\.text), scopes: grant.scopes, resources: grant.resources,
+      origins: grant.origins, passOrigins: grant.passOrigins.isEmpty ? nil : grant.passOrigins,
+      authorizationDetailTypes: grant.detailTypes,
+      capabilities: grant.capabilities.flatMap { $0.isEmpty ? nil : $0 },
+      agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
+  }
+}
+
+/// Lists the valid grants; a limited caller sees those created under its own grants.
+enum GrantListHandler: MethodHandler {
+  typealias Method = GrantList
+
+  static func handle(_ params: GrantList.Params, _ call: Call) async throws(AgentFailure) -> GrantList.Result {
+    let grants = try await call.agent.vault.read { vault throws(AgentFailure) in
+      vault.callerGrants.grants(madeBy: call.limits)
+    }
+    return GrantList.Result(grants: grants.map { WireGrant($0) })
+  }
+}
+
+extension WireGrant {
+  init(_ grant: CallerGrant) {
+    self.init(
+      grant: grant.name, client: grant.client, accounts: grant.accounts, methods: grant.patterns.map(\.text),
+      scopes: grant.scopes, resources: grant.resources,
+      origins: grant.origins, passOrigins: grant.passOrigins.isEmpty ? nil : grant.passOrigins,
+      authorizationDetailTypes: grant.detailTypes,
+      capabilities: grant.capabilities.flatMap { $0.isEmpty ? nil : $0 },
+      agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
+  }
+}
+
+enum GrantRevokeHandler: MethodHandler {
+  typealias Method = GrantRevoke
+
+  static func handle(_ params: GrantRevoke.Params, _ call: Call) async throws(AgentFailure) -> GrantRevoke.Result {
+    try await call.agent.grantRevocations.revoke(params.grant, by: call.limits)
+    return GrantRevoke.Result(grant: params.grant)
+  }
+}
