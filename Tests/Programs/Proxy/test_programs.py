@@ -252,6 +252,10 @@ class Environment(ProxyFixture):
         self.assertEqual(json.loads(ran.stderr)["error"]["name"], "usage")
         self.assertFalse(os.path.exists(os.path.join(self.place, "ran")))
 
+    def test_a_refused_tunnel_is_told_also_if_the_command_ends_at_once(self) -> None:
+        ran = self.lanyard("exec", "--proxy", "--", "curl", "-sS", "https://elsewhere.example/", status=56)
+        self.assertIn("lanyard proxy: https://elsewhere.example is not among the origins of this proxy", ran.stderr)
+
     def test_the_log_tells_of_the_command(self) -> None:
         self.through("true", before=("work",))
         self.assertEqual([entry["account"] for entry in self.audited("exec.begin")], [self.alice])

@@ -89,7 +89,11 @@ struct SignOutOutcome {
         "The provider did not take the revocation. The agent does not send it again,",
         "since by the lifetime that the provider told the token has expired.",
       ]
-    case "unsupported": ["This provider can't revoke tokens. They are valid until they expire."]
+    case "unsupported":
+      [
+        "This provider offers no revocation. What it issued is valid until it expires,",
+        "or until you end it on the provider's page.",
+      ]
     case "notNeeded": ["There was no token to revoke."]
     case "": []
     default: [revocation]
