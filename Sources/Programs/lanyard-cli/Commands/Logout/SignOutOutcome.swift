@@ -53,6 +53,7 @@ struct SignOutOutcome {
       "`lanyard forget \(account.id)`.",
     ]
     return switch data {
+    case "sealed" where account.isOfUnknownPerson: ["Its data is sealed until the same key is added again."]
     case "sealed": ["Its data is sealed until \(account.person) signs in again."]
     case "erased": ["Its data is erased, and whose account it was."] + trace
     case "erasurePending":
