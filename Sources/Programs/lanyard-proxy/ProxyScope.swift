@@ -126,7 +126,9 @@ struct ProxyScope: Sendable {
       let outside = wanted.texts.first { !PassedOrigins([$0]).isWithin(passed) } ?? ""
       throw CommandFailure(
         .denied, name: "notPermitted", "The grant \(grant.client) lets no program pass to \(outside).",
-        hints: ["`lanyard grant create NAME --can requests --pass \(outside)` makes a grant that does."])
+        hints: [
+          "`lanyard grant create NAME --can requests --pass \(ErrorMessages.shellWord(outside))` makes a grant that does."
+        ])
     }
     return PassedOrigins(wanted.texts + profiles.texts.filter { !refused.contains($0) })
   }
