@@ -72,6 +72,11 @@ class ClientCredentialsTests(Machines):
         self.answer("login", "robot")
         self.assertEqual(self.answer("token", "robot"), "at-2\n")
 
+    def test_a_machine_without_a_proof_is_told_the_options(self):
+        told = self.refused(2, "provider", "add", "robot", "--grant", "client-credentials", "--issuer", self.server.issuer,
+                            "--client-id", "robot")
+        self.assertIn("--client-secret-file or --client-key is missing", told)
+
     def test_options_of_persons_are_refused(self):
         self.add_robot()
         self.assertIn("machine", self.refused(2, "login", "robot", "--device"))
