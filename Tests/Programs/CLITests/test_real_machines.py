@@ -155,6 +155,21 @@ class AppTests(Machines):
         self.assertEqual((fields["Accept"], fields["X-GitHub-Api-Version"]),
                          ("application/vnd.github+json", "2022-11-28"))
 
+    def test_a_wrong_clock_is_learned_from_the_refusal(self):
+        for day in (1, -2):
+            with self.subTest(day=day):
+                self.server.ahead = day * 86400
+                before = len(self.server.requests)
+                self.answer("login", "deploy")
+                self.assertEqual(len(self.server.requests), before + 2)
+        self.server.ahead = 5 * 86400
+        self.assertEqual(self.answer("token", "deploy", "-f"), "at-3\n")
+
+    def test_a_refusal_at_the_right_time_is_asked_once(self):
+        self.server.next = 401, {"message": "A JSON web token could not be decoded"}
+        self.refused(1, "login", "deploy")
+        self.assertEqual(len(self.server.requests), 1)
+
     def test_git_gets_the_user_name_of_installations(self):
         self.answer("login", "deploy")
         asked = f"protocol=http\nhost={self.server.issuer.removeprefix('http://')}\n\n"
