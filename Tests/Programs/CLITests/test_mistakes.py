@@ -58,7 +58,7 @@ class StartTests(RealPerson):
         self.assertEqual(found.returncode, 1, found)
         for words in (told, found.stdout):
             self.assertIn("The agent's socket has no directory: XDG_RUNTIME_DIR is not set.", words)
-        # As in a sandbox: LANYARD_NO_START is set.
+        told = self.refused(3, "status", environment={**environment, "LANYARD_NO_START": "1"})
         self.assertIn("In `lanyard sandbox` there is no agent", told)
 
 
