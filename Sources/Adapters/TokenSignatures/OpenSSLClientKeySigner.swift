@@ -8,6 +8,12 @@ public import Secrets
 public struct OpenSSLClientKeySigner: ClientKeySigner {
   public init() {}
 
+  /// The library is opened late, and tells by its work alone that it is there: 1 is a private number.
+  public var missingLibrary: SystemLibrary? {
+    let one = [UInt8](repeating: 0, count: csign_p256_bytes - 1) + [1]
+    return publicPoint(ofP256: one.withUnsafeBytes { Secret(copying: $0) }) == nil ? .crypto : nil
+  }
+
   public func algorithm(of key: PrivateKey) -> SignatureAlgorithm? {
     withKey(key) { key in
       switch csign_kind_of(key) {

@@ -3,6 +3,8 @@ public import Secrets
 
 /// Signs client assertions (RFC 7523) and DPoP proofs (RFC 9449). An adapter brings the cryptographic library.
 public protocol ClientKeySigner: Sendable {
+  /// What keeps all keys from being read and from signing; nil if nothing does.
+  var missingLibrary: SystemLibrary? { get }
   /// The default algorithm of a private key; nil if the key is invalid or not supported.
   func algorithm(of key: PrivateKey) -> SignatureAlgorithm?
   /// Signs `message`. The signature has its JWS form (RFC 7518 §3); nil if key and algorithm don't fit. Both are secret:
@@ -28,6 +30,7 @@ public enum PrivateKey: Sendable {
 /// A platform without client keys: every operation returns nil.
 public struct NoClientKeys: ClientKeySigner {
   public init() {}
+  public var missingLibrary: SystemLibrary? { nil }
   public func algorithm(of key: PrivateKey) -> SignatureAlgorithm? { nil }
   public func sign(_ message: Secret, by key: PrivateKey, algorithm: SignatureAlgorithm) -> Secret? { nil }
   public func publicPoint(ofP256 scalar: Secret) -> (x: [UInt8], y: [UInt8])? { nil }

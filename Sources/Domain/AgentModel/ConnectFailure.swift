@@ -5,7 +5,7 @@ public enum ConnectFailure: Hashable, Sendable {
   case proxy(ProxyFailure)
   /// The connection stood, and the request was withdrawn.
   case withheld
-  /// This machine lacks the library that makes connections, so none was attempted.
+  /// This machine lacks the library that makes connections, or the one that signs for the client, so none was attempted.
   case noLibrary(SystemLibrary)
 
   /// For programs: `data.reason` of an error.

@@ -51,8 +51,9 @@ struct ClientConnection {
         return try proxy.transfer { () throws(Refusal) in try passing.tunnel() }
       }
     } catch {
-      refuse(error, head)
+      // Before the answer: `lanyard exec` ends the proxy as soon as a program that was refused has ended.
       proxy.notes.refused(origin.origin, error)
+      refuse(error, head)
       return client.finish()
     }
     guard let leaf = proxy.authority?.leaf(for: origin.host, now: Int64(MonotonicTime.now.milliseconds / 1000)) else {

@@ -53,7 +53,11 @@ final class Listener: Sendable {
   static func socket(at path: String) throws(CommandFailure) -> Listener {
     let directory = AgentPaths.directory(of: path)
     let folder = lanyard_open_directory(directory)
-    guard folder >= 0 else { throw failure("The directory \(directory) can't be opened", -folder) }
+    guard folder >= 0 else {
+      var missing = failure("The directory \(directory) can't be opened", -folder)
+      if folder == -ENOENT { missing.hints = ["`mkdir -p -m 700 \(directory)`"] }
+      throw missing
+    }
     defer { close(folder) }
     guard (try? FileRule.privateDirectory.check(folder)) != nil else {
       throw .usage(

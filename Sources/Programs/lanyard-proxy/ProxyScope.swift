@@ -116,14 +116,19 @@ struct ProxyScope: Sendable {
     let refused = profiles.texts.filter { !PassedOrigins([$0]).isWithin(passed) }
     if !refused.isEmpty {
       let origins = refused.joined(separator: ", ")
-      Output.note(Text.shown("The grant \(grant.client) lets no program pass to \(origins) of the profile."))
+      Output.note(
+        Text.shown(
+          "The grant \(grant.client) lets no program pass to \(origins), which the profile names. A grant with --pass does: `lanyard help grant create`."
+        ))
     }
     guard !options.pass.isEmpty else { return passed }
     guard wanted.isWithin(passed) else {
       let outside = wanted.texts.first { !PassedOrigins([$0]).isWithin(passed) } ?? ""
       throw CommandFailure(
         .denied, name: "notPermitted", "The grant \(grant.client) lets no program pass to \(outside).",
-        hints: ["`lanyard grant create NAME --can requests --pass \(outside)` makes a grant that does."])
+        hints: [
+          "`lanyard grant create NAME --can requests --pass \(ErrorMessages.shellWord(outside))` makes a grant that does."
+        ])
     }
     return PassedOrigins(wanted.texts + profiles.texts.filter { !refused.contains($0) })
   }
@@ -155,7 +160,7 @@ struct ProxyScope: Sendable {
     guard let chosen else {
       throw .usage(
         found.isEmpty ? "There is no grant \(name)." : "Several grants have the client \(name). Name one by its id.",
-        hints: ["`lanyard grant list` lists them."])
+        hints: ["`lanyard grant list` lists them, `lanyard help grant create` shows how to make one."])
     }
     return chosen
   }

@@ -3,7 +3,8 @@ import Testing
 
 @Suite struct AuthorizationParametersTests {
   @Test(arguments: [
-    "audience", "access_type", "domain_hint", "kc_idp_hint", "ui_locales", "hd", "token_access_type", "a",
+    "audience", "access_type", "domain_hint", "kc_idp_hint", "ui_locales", "hd", "token_access_type",
+    "subject_token_type", "a",
   ])
   func furtherParameter_isTaken(name: String) {
     #expect(AuthorizationParameters.refusal(of: name, "value") == nil)
@@ -14,7 +15,7 @@ import Testing
       "client_id", "redirect_uri", "response_type", "response_mode", "state", "nonce", "scope", "code_challenge",
       "code_challenge_method", "code_challenge_x", "request", "request_uri", "resource", "dpop_jkt", "login_hint",
       "prompt", "max_age", "acr_values", "claims", "authorization_details", "client_secret", "client_assertion",
-      "device_code", "Client_ID", "PROMPT", "Code_Challenge",
+      "device_code", "subject_token", "actor_token", "Client_ID", "PROMPT", "Code_Challenge",
     ])
   func parameterOfTheProtocol_isRefusedWithoutRegardToCase(name: String) {
     #expect(AuthorizationParameters.refusal(of: name, "value") == .ownedByTheProtocol)

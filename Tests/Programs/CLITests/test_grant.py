@@ -215,6 +215,7 @@ class RealGrantTests(RealProvider):
             self.refused(6, *words, environment=own)
         listed = self.answer("grant").splitlines()[1].split()
         self.assertEqual(listed[1:5], ["ci", "token.get", "work", "never"])
+        self.assertIn("`lanyard grant list`", self.refused(1, "grant", "revoke", "ci"))
         self.answer("grant", "revoke", listed[0])
         self.refused(6, "token", "work", environment=own)
         told = self.answer("audit")

@@ -72,6 +72,11 @@ class ClientCredentialsTests(Machines):
         self.answer("login", "robot")
         self.assertEqual(self.answer("token", "robot"), "at-2\n")
 
+    def test_a_machine_without_a_proof_is_told_the_options(self):
+        told = self.refused(2, "provider", "add", "robot", "--grant", "client-credentials", "--issuer", self.server.issuer,
+                            "--client-id", "robot")
+        self.assertIn("--client-secret-file or --client-key is missing", told)
+
     def test_options_of_persons_are_refused(self):
         self.add_robot()
         self.assertIn("machine", self.refused(2, "login", "robot", "--device"))
@@ -149,6 +154,21 @@ class AppTests(Machines):
         self.assertEqual(set(claims), {"iss", "iat", "exp"})
         self.assertEqual((fields["Accept"], fields["X-GitHub-Api-Version"]),
                          ("application/vnd.github+json", "2022-11-28"))
+
+    def test_a_wrong_clock_is_learned_from_the_refusal(self):
+        for day in (1, -2):
+            with self.subTest(day=day):
+                self.server.ahead = day * 86400
+                before = len(self.server.requests)
+                self.answer("login", "deploy")
+                self.assertEqual(len(self.server.requests), before + 2)
+        self.server.ahead = 5 * 86400
+        self.assertEqual(self.answer("token", "deploy", "-f"), "at-3\n")
+
+    def test_a_refusal_at_the_right_time_is_asked_once(self):
+        self.server.next = 401, {"message": "A JSON web token could not be decoded"}
+        self.refused(1, "login", "deploy")
+        self.assertEqual(len(self.server.requests), 1)
 
     def test_git_gets_the_user_name_of_installations(self):
         self.answer("login", "deploy")

@@ -183,6 +183,20 @@ class CatalogueTests(Services):
         self.assertNotIn("key-of-groq", screen.text)
         self.assertEqual(self.answer("token", "groq"), "key-of-groq\n")
 
+    def test_a_key_has_no_id_token_and_no_check_of_the_provider_is_advised(self):
+        self.log_in("login", "groq", "--key-file", self.file("key-of-groq\n"))
+        told = self.refused(1, "token", "groq", "--id")
+        self.assertIn("has no ID token", told)
+        self.assertNotIn("doctor", told)
+
+    def test_a_sign_out_says_that_the_same_key_unseals_and_where_the_key_ends(self):
+        self.log_in("login", "groq", "--key-file", self.file("key-of-groq\n"))
+        done = self.lanyard("logout", "groq", "--yes")
+        self.assertEqual(done.returncode, 0, done)
+        told = done.stdout + done.stderr
+        self.assertIn("Its data is sealed until the same key is added again.", told)
+        self.assertIn("This provider offers no revocation.", told)
+
     def test_a_key_that_can_not_be_kept_leaves_no_provider(self):
         self.refused(2, "login", "groq", "--key-file", self.file("key\x01of groq"))
         self.assertEqual(self.providers(), [])

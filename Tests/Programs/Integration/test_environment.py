@@ -1,6 +1,7 @@
 """The agent's environment and libraries: variables that libraries obey are gone before the first library runs."""
 
 import contextlib
+import glob
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ import subprocess
 import unittest
 from unittest import mock
 
-from agent_fixture import AGENT, PATIENCE_SECONDS, ROOT, STATUS, AgentFixture, raw
+from agent_fixture import AGENT, PATIENCE_SECONDS, ROOT, STATUS, AgentFixture, LanyardError, Scene, raw
 from test_configuration import Issuer
 
 IS_ROOT = os.geteuid() == 0
@@ -167,6 +168,48 @@ class Environment(AgentFixture):
             self.assertIn("result", raw(path, STATUS)[0])
         with open(f"/proc/{scene.pid}/comm") as file:
             self.assertEqual(file.read().strip(), "lanyard-agent")
+
+
+class Hidden(Scene):
+    """An agent to which a library of the system looks damaged, once `library` names it."""
+
+    library = ""
+
+    @property
+    def command(self):
+        command = super().command
+        if not self.library:
+            return command
+        found = {os.path.realpath(path) for path in glob.glob(f"/usr/lib/*/{self.library}*")}
+        script = "".join(f"mount --bind /dev/null {path} && " for path in sorted(found)) + 'exec "$0" "$@"'
+        return ["unshare", "--mount", "sh", "-c", script, *command]
+
+
+@unittest.skipUnless(IS_ROOT, "NOT TESTED: only root may hide a library from one program")
+class MissingLibraryTests(AgentFixture):
+    def test_a_key_that_no_library_reads_is_not_said_to_be_bad(self):
+        scene = Hidden()
+        self.addCleanup(scene.__exit__)
+        scene.start()
+        place = self.directory()
+        key = os.path.join(place, "key.pem")
+        subprocess.run(
+            ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key], check=True,
+            capture_output=True)
+        with open(key) as file:
+            added = {"name": "robot", "kind": "client", "clientId": "robot", "clientKey": file.read(),
+                     "endpoints": {"token": "http://127.0.0.1:1/token"}, "machine": {"grant": "jwtBearer"}}
+        self.client(scene).call("provider.add", added)
+        scene.end()
+        scene.library = "libcrypto.so.3"
+        scene.start()
+        for method, params in (("account.add", {"provider": "robot"}), ("provider.add", {**added, "name": "other"})):
+            with self.subTest(method=method):
+                with self.assertRaises(LanyardError) as caught:
+                    self.client(scene).call(method, params)
+                error = caught.exception
+                self.assertEqual((error.code, error.data.get("reason")), (3001, "noLibrary"), error)
+                self.assertIn("libcrypto.so.3", str(error))
 
 
 if __name__ == "__main__":

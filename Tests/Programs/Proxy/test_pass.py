@@ -126,6 +126,8 @@ class PassingThrough(ProxyFixture):
             capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         self.assertEqual(refused.returncode, 6, refused.stderr)
         self.assertIn("lets no program pass to https://elsewhere.example", refused.stderr)
+        everything = self.lanyard("proxy", "--grant", "ci", "--pass", "*", status=6).stderr
+        self.assertIn("--pass '*'` makes a grant", everything)
         # As advised.
         self.assertIn("`lanyard grant create NAME --can requests --pass https://elsewhere.example`", refused.stderr)
         self.tool(LANYARD, "grant", "create", "far", "--can", "requests", "--pass", "https://elsewhere.example")

@@ -252,6 +252,12 @@ class Environment(ProxyFixture):
         self.assertEqual(json.loads(ran.stderr)["error"]["name"], "usage")
         self.assertFalse(os.path.exists(os.path.join(self.place, "ran")))
 
+    def test_a_refused_tunnel_is_told_also_if_the_command_ends_at_once(self) -> None:
+        ran = self.lanyard("exec", "--proxy", "--", "curl", "-sS", "https://elsewhere.example/", status=56)
+        told = "lanyard proxy: https://elsewhere.example is not among the origins of this proxy"
+        self.assertIn(told, ran.stderr)
+        self.assertLess(ran.stderr.index(told), ran.stderr.index("curl: (56)"))
+
     def test_the_log_tells_of_the_command(self) -> None:
         self.through("true", before=("work",))
         self.assertEqual([entry["account"] for entry in self.audited("exec.begin")], [self.alice])

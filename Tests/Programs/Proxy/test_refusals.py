@@ -184,6 +184,7 @@ class Starting(ProxyFixture):
 
     def test_a_socket_wants_a_directory_of_the_persons_alone(self) -> None:
         folder = self.directory()
+        self.assertIn(f"`mkdir -p -m 700 {folder}/none`", self.refused("--socket", folder + "/none/proxy.sock", exit_code=1))
         os.chmod(folder, 0o755)
         self.assertIn("chmod 700", self.refused("--socket", folder + "/proxy.sock", exit_code=2))
         os.chmod(folder, 0o700)

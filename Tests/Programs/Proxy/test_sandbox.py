@@ -443,11 +443,12 @@ class Profiles(SandboxFixture):
         ran = self.sandbox(before=("--show", "--json", "--grant", "narrow", "--profile", "tool"))
         self.assertEqual(json.loads(ran.stdout)["passOrigins"], ["https://a.example"])
         self.assertIn("https://b.example", ran.stderr)
+        self.assertIn("`lanyard help grant create`", ran.stderr)
         self.assertEqual(ran.stderr.count("https://b.example"), 1)
 
     def test_mistakes_in_a_profile_are_told(self) -> None:
         for value, told in (
-                ("{", "no JSON"), ([], "no JSON object"), ({"passes": []}, "passes is no member"), ({"pass": "x"}, "no list"),
+                ("{", "no JSON"), ([], "no JSON object"), ({"passes": []}, "passes is no member of a profile: those are env, keep, pass, read, set, write"), ({"pass": "x"}, "no list"),
                 ({"keep": ["/etc"]}, "below the home"), ({"keep": ["~/../x"]}, "below the home"), ({"read": ["x"]}, "begins with"),
                 ({"env": ["A=b"]}, "no name of a variable"), ({"set": {"A": 1}}, "no variable with a text")):
             self.profile("bad", value)

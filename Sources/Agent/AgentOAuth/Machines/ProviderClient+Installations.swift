@@ -39,6 +39,7 @@ extension ProviderClient {
 
   private func read(_ response: HTTPResponse) -> MachineAnswer {
     let refusal = TokenEndpointRefusal(response, now: now)
+    let pause = refusal.retryAfter.map { min($0, FailureClassifier.longestPause) }
     switch response.status {
     case 200...299:
       guard let token = TokenResponse(ofInstallation: response.body, now: now) else {
@@ -47,15 +48,16 @@ extension ProviderClient {
       dependencies.refusals?.forget(provider.configuration.name)
       return .token(token, sentAt: response.sentAt)
     case 403 where isThrottled(response, refusal), 429:
-      return .failed(.transient("throttled", retryAfter: refusal.retryAfter ?? FailureClassifier.throttledPause))
+      return .failed(.transient("throttled", retryAfter: pause ?? FailureClassifier.throttledPause))
+    // GitHub's refusals have a `message`. What a portal, a proxy or a gateway says tells nothing of the installation.
+    case 400...499 where refusal.isPage || refusal.description == nil:
+      return .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: pause))
     case 403: return .failed(.reauthenticate(reason: TokenMachine.installationSuspended))
     case 404: return .failed(.reauthenticate(reason: TokenMachine.installationUnknown))
     case 400...499:
       dependencies.refusals?.record(refusal, from: provider.configuration.name, hiding: nil)
       return .failed(.misconfigured("status\(response.status)"))
-    default:
-      let pause = refusal.retryAfter.map { min($0, FailureClassifier.longestPause) }
-      return .failed(.transient("status\(response.status)", retryAfter: pause))
+    default: return .failed(.transient("status\(response.status)", retryAfter: pause))
     }
   }
 

@@ -18,9 +18,25 @@ extension ProviderClient {
 
   /// Asks for a token with the scopes and the resource of `key`; the standard one has those of the provider.
   ///
+  /// A refusal tells the server's time. An assertion of another time was refused for that, and is made once again.
+  ///
   /// - Parameter device: the key that the account's tokens are bound to; nil: the token is a bearer token.
   package func machineToken(
     _ grant: MachineGrant, for key: TokenKey, boundTo device: DeviceKey? = nil
+  ) async -> MachineAnswer {
+    let before = now
+    let answer = await askOnce(grant, for: key, boundTo: device)
+    guard case .failed(.misconfigured) = answer, grant.provesClient || provider.authenticationMethod == .privateKeyJWT,
+      !(-Self.clockTolerance...Self.clockTolerance).contains((now - before).count)
+    else { return answer }
+    return await askOnce(grant, for: key, boundTo: device)
+  }
+
+  /// In milliseconds. A slow answer takes as long, too; one more request does no harm.
+  private static let clockTolerance: Int64 = 10_000
+
+  private func askOnce(
+    _ grant: MachineGrant, for key: TokenKey, boundTo device: DeviceKey?
   ) async -> MachineAnswer {
     guard let endpoint = provider.endpoints.token else { return .failed(.misconfigured("noTokenEndpoint")) }
     // As for a refresh: the provider would refuse the request, and count it.

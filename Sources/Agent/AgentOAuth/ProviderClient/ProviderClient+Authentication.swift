@@ -66,6 +66,7 @@ extension ProviderClient {
 }
 
 extension ExchangeFailure {
-  /// The client's key was good when it was given, and can't sign now: OpenSSL is gone.
-  static let unsigned = misconfigured("clientKey")
+  /// The client's key was good when it was given, and can't sign now: OpenSSL is gone. Nothing was sent, so that no provider
+  /// has refused anything.
+  static let unsigned = offline(.noLibrary(.crypto))
 }

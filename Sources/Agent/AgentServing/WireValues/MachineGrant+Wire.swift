@@ -106,8 +106,10 @@ extension MachineGrant {
       }
       self = .githubApp(Installation(appID: appID, number: number))
     case .tokenFile:
-      guard let path = wire.path, path.hasPrefix("/") else {
-        throw .invalidParameter("/machine/path", expected: "the absolute path of the file with the subject token")
+      // No platform names a file so, and the path is told as the account's subject.
+      guard let path = wire.path, path.hasPrefix("/"), path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+        throw .invalidParameter(
+          "/machine/path", expected: "the absolute path of the file with the subject token, without control characters")
       }
       self = .tokenFile(path: path)
     }

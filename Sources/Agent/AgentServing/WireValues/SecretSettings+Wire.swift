@@ -48,7 +48,12 @@ extension ProviderConfiguration {
     if let placement = changes.placement { settings.placement = try SecretPlacement(placement) }
     if let whoami = changes.whoami { settings.whoami = .init(whoami) }
     if let revoke = changes.revoke { settings.revoke = .init(revoke) }
-    if let environment = changes.environment { settings.environment = environment }
+    if let environment = changes.environment {
+      if let place = environment.firstIndex(where: { !KeyVariable.mayHoldKey($0) }) {
+        throw .invalidParameter("/environment/\(place)", expected: "a variable for a key, not one that programs obey")
+      }
+      settings.environment = environment
+    }
     try settings.check(within: RequestTarget.origins(allowedOrigins))
     secret = settings
   }

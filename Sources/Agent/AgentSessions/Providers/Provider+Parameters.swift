@@ -13,6 +13,8 @@ extension Provider {
     } catch {
       switch error {
       case .keyUnusable:
+        // The key may be good.
+        if let library = signer.missingLibrary { throw .provider(.document(.offline(.noLibrary(library)))) }
         throw .invalidParameter(
           "/clientKey",
           expected: "a private key as PEM without a passphrase, or as a JWK: RSA of 2048 bits or more, P-256, P-384 or "

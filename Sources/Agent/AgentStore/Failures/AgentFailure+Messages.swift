@@ -162,7 +162,8 @@ extension MissingThing {
     case .secret: "This account has no value of that name."
     case .token: "The agent no longer has this token. `lanyard token` gets the current one."
     case .policy: "There is no policy of this name. `policy.list` lists the policies."
-    case .callerGrant: "There is no such grant: it was revoked, has expired, or was never created."
+    case .callerGrant:
+      "There is no such grant: it was revoked, has expired, or was never created. `lanyard grant list` lists the grants."
     case .subscription: "This connection has no such subscription."
     case .snapshot: "The agent does not know yet what this account may do. `snapshot.refresh` asks the provider."
     case .rule: "There is no such rule. `rule.list` lists the rules."

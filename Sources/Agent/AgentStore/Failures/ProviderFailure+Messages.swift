@@ -17,7 +17,7 @@ extension ProviderFailure {
     case .fileGone(let path):
       "The administrator's file \(path), which describes this provider, is gone. Its accounts are kept and get no tokens until it is back: ask the administrator of this machine. `lanyard logout` signs them out."
     case .inUse:
-      "Accounts still belong to this provider. Sign them out and forget them first; nothing was changed."
+      "Accounts still belong to this provider. Sign each out and forget it first, by `lanyard logout ACCOUNT` and `lanyard forget ACCOUNT`. Nothing was changed."
     case .document(let failure), .clientIDMissing(.document(let failure)): failure.message
     case .clientIDMissing(.notOffered): "This provider registers no programs by itself. " + Self.byHand
     case .registration(.offline(let failure)): DocumentFailure.offline(failure).message

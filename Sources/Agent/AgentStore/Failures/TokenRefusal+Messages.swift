@@ -63,8 +63,8 @@ extension TokenMachine.Refusal {
       "The provider gave a bearer token, and only tokens that are bound to a key of this machine are served (`--dpop required`). Its administrator can turn DPoP on; the session is kept."
     case .misconfigured(TokenMachine.notSupported):
       """
-      This account holds a secret, which is one and the same for all scopes and resources and can't be made to live \
-      longer. Ask for it without them; nothing was deleted.
+      This account holds a key or a password. It is the same for all scopes and resources, lives no longer on request, \
+      and has no ID token. Ask for it without these; nothing was deleted.
       """
     case .misconfigured(TokenMachine.noRefreshToken):
       """

@@ -18,14 +18,15 @@ public enum AuthorizationParameters {
   private static let longestName = 64
   private static let longestValue = 1024
 
-  /// The parameters of the requests of a sign-in, and of their answers: RFC 6749, 7636, 8628, 8707, 9101, 9126, 9396,
-  /// 9449, OpenID Connect Core §3.1.2.1 and §6.
+  /// The parameters of the requests of a sign-in and of a machine's grant, and of their answers: RFC 6749, 7523, 7636, 8628,
+  /// 8693 (the tokens), 8707, 9101, 9126, 9396, 9449, OpenID Connect Core §3.1.2.1 and §6.
   private static let owned: Set<String> = [
-    "acr_values", "assertion", "authorization_details", "claims", "client_assertion", "client_assertion_type",
+    "acr_values", "actor_token", "assertion", "authorization_details", "claims", "client_assertion",
+    "client_assertion_type",
     "client_id", "client_secret", "code", "device_code", "dpop_jkt", "error", "error_description", "error_uri",
     "grant_type", "id_token", "id_token_hint", "iss", "login_hint", "max_age", "nonce", "password", "prompt",
     "redirect_uri", "refresh_token", "registration", "request", "request_uri", "resource", "response_mode",
-    "response_type", "scope", "state", "user_code", "username", "access_token",
+    "response_type", "scope", "state", "subject_token", "user_code", "username", "access_token",
   ]
   private static let ownedPrefixes = ["code_challenge", "code_verifier"]
 

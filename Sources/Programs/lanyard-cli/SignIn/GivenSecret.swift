@@ -14,12 +14,12 @@ struct SecretOptions: ParsableArguments {
 
   @Option(
     name: .customLong("expires"),
-    help: ArgumentHelp("When the key ends: 2030-06-30, or an instant as 2030-06-30T12:00:00Z.", valueName: "date"))
+    help: ArgumentHelp("When the key ends: 2030-06-30, or an instant such as 2030-06-30T12:00:00Z.", valueName: "date"))
   var expires: String?
 
   func validate() throws {
     if let expires, Self.instant(expires) == nil {
-      throw ValidationError("--expires takes a date as 2030-06-30, or an instant as 2030-06-30T12:00:00Z.")
+      throw ValidationError("--expires takes a date such as 2030-06-30, or an instant such as 2030-06-30T12:00:00Z.")
     }
   }
 

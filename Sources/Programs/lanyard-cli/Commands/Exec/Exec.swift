@@ -10,12 +10,12 @@ struct Exec: ParsableCommand {
     discussion: """
       The command gets LANYARD_TOKEN, or what --env and --file ask for, and LANYARD_ACCOUNT with the account's id, so \
       that programs that it calls use the same account. Of an account with a key it gets the variables that \
-      the provider names, as OPENAI_API_KEY, in place of LANYARD_TOKEN; those of --env come beside them. An environment can't be renewed: for a command that runs \
+      the provider names, such as OPENAI_API_KEY, in place of LANYARD_TOKEN; those of --env come beside them. An environment can't be renewed: for a command that runs \
       longer than a token lives, use --file. The file has mode 0600, is replaced before its token expires, and is \
       removed at the end.
 
       With --proxy the command gets no token. Its requests go through a proxy of its own, which adds the token to them \
-      and ends with the command (`lanyard help proxy`). A variable as OPENAI_API_KEY has a placeholder, so that libraries \
+      and ends with the command (`lanyard help proxy`). A variable such as OPENAI_API_KEY has a placeholder, so that libraries \
       start; it is no secret.
 
       Signals are passed on. The exit code is the command's own, 128 and the signal's number if a signal ended it, 127 \

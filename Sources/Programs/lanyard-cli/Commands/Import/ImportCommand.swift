@@ -50,7 +50,7 @@ struct ImportCommand: ParsableCommand {
     }
   }
 
-  @Argument(help: "The other program: \(Source.allCases.map(\.rawValue).joined(separator: ", ")).")
+  @Argument(help: "The other program, or the kind of its file.")
   var source: Source
 
   @Argument(help: "Its file, if that is not in the usual place.", completion: .file())

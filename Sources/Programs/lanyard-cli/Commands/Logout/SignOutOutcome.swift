@@ -53,6 +53,7 @@ struct SignOutOutcome {
       "`lanyard forget \(account.id)`.",
     ]
     return switch data {
+    case "sealed" where account.isOfUnknownPerson: ["Its data is sealed until the same key is added again."]
     case "sealed": ["Its data is sealed until \(account.person) signs in again."]
     case "erased": ["Its data is erased, and whose account it was."] + trace
     case "erasurePending":
@@ -89,7 +90,11 @@ struct SignOutOutcome {
         "The provider did not take the revocation. The agent does not send it again,",
         "since by the lifetime that the provider told the token has expired.",
       ]
-    case "unsupported": ["This provider can't revoke tokens. They are valid until they expire."]
+    case "unsupported":
+      [
+        "This provider offers no revocation. What it issued is valid until it expires,",
+        "or until you end it on the provider's page.",
+      ]
     case "notNeeded": ["There was no token to revoke."]
     case "": []
     default: [revocation]

@@ -28,6 +28,9 @@ extension ProviderSettings {
     } else if problem.path == "/clientId", clientID == nil {
       told.message = "The option --client-id is missing. Nothing was changed."
       told.hints = ["Expected: \(problem.expectation)."]
+    } else if problem.path == "/clientSecret", clientSecretFile == nil {
+      told.message = "--client-secret-file or --client-key is missing: a machine proves itself by one of them."
+      told.hints = ["`lanyard help provider add` has examples."]
     } else if let option = Self.options.first(where: { problem.path.hasPrefix($0.path) })?.option {
       told.message = "The agent did not accept \(option). Nothing was changed."
       told.hints = ["Expected: \(problem.expectation)."]

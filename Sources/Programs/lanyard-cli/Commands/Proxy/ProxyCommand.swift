@@ -18,7 +18,7 @@ struct ProxyCommand: ParsableCommand {
       With --pass it lets programs through to further servers: without a token, with credentials of their own, and without \
       reading what they send.
 
-      Variables in which libraries look for a key, as OPENAI_API_KEY, are printed with placeholders: no secrets, which the \
+      Variables in which libraries look for a key, such as OPENAI_API_KEY, are printed with placeholders: no secrets, which the \
       proxy takes away wherever a key stands.
 
       `lanyard exec --proxy -- COMMAND` does all of this for one command.
@@ -72,11 +72,12 @@ struct ProxyOptions: ParsableArguments {
   @Option(
     name: .customLong("pass"),
     help: ArgumentHelp(
-      "An origin to which programs pass without a token, unread; * for every public one that no account serves; may be repeated. With --grant only what that lets pass.",
+      "An origin that programs may reach without a token; may be repeated. * stands for every public one that no account serves. With --grant only those that the grant names.",
       valueName: "origin"))
   var passes: [String] = []
 
-  @Flag(help: "Leave variables as OPENAI_API_KEY as they are. Else they have placeholders, with which libraries start.")
+  @Flag(
+    help: "Leave variables such as OPENAI_API_KEY as they are. Otherwise libraries find placeholders there.")
   var noPlaceholders = false
 
   var words: [String] {

@@ -92,7 +92,10 @@ struct SandboxProfile: Equatable {
 
   private mutating func take(_ member: String, _ value: JSONNode) -> Fault? {
     if member == "set" { return takeVariables(value) }
-    guard let list = Self.lists[member] else { return Fault(sentence: "\(member) is no member of a profile") }
+    guard let list = Self.lists[member] else {
+      let known = (Self.lists.keys + ["set"]).sorted().joined(separator: ", ")
+      return Fault(sentence: "\(member) is no member of a profile: those are \(known)")
+    }
     guard value.kind == .array else { return Fault(sentence: "\(member) is no list") }
     for element in value.elements {
       guard let text = element.string, list.accepts(text) else {

@@ -77,8 +77,8 @@ struct SandboxSummary {
     Output.answer("It has these variables:")
     let names = variables.joined(separator: " ")
     for line in Text.lines(names, columns: Self.columns, first: "  ", next: "  ") { Output.answer(Text.shown(line)) }
-    Output.answer("It sees no other file, process, socket or network of this machine. Its home is empty,")
-    Output.answer("and what it writes elsewhere ends with it.")
+    Output.answer("It sees no other file, process, socket or network of this machine.")
+    Output.answer("Its home is empty, and what it writes elsewhere ends with it.")
   }
 
   private static let columns = 80
