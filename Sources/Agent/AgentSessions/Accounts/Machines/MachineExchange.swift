@@ -8,9 +8,9 @@ internal import Secrets
 
 /// One attempt of an account of a machine: asks for a token with the grant itself (docs/machines.md, Exchanges). It spends
 /// nothing, so that it needs no journal. A part of `Account`, to which its functions are isolated.
-struct MachineExchange {
-  private let attempt: TokenMachine.Attempt
-  private let epoch: UInt64
+struct MachineExchange: UnjournaledExchange {
+  let attempt: TokenMachine.Attempt
+  let epoch: UInt64
 
   static func run(_ attempt: TokenMachine.Attempt, of account: isolated Account) async {
     guard let loaded = account.loaded else { return }
@@ -29,7 +29,7 @@ struct MachineExchange {
   }
 
   /// The account may have gone on with another sign-in, or the vault may be locked.
-  private func isCurrent(_ account: isolated Account) -> Bool {
+  func isCurrent(_ account: isolated Account) -> Bool {
     guard let loaded = account.loaded else { return false }
     return loaded.profile.epoch == epoch && loaded.machine.exchange == attempt
   }
@@ -120,26 +120,10 @@ struct MachineExchange {
     account.renewal.watch(account)
   }
 
-  /// Stores what a refusal means before the callers are told.
   private func failed(_ failure: ExchangeFailure, _ account: isolated Account) async {
-    guard isCurrent(account), let loaded = account.loaded else { return }
-    let jitter = account.dependencies.environment.entropy.fraction()
-    var machine = loaded.machine
-    _ = machine.exchangeFailed(attempt: attempt.number, failure, at: account.clock.boot(), jitter: jitter)
-    if machine.health != loaded.machine.health {
-      // If this fails the provider is asked once more after a restart.
-      let stored = try? await account.journal.settle(
-        epoch: epoch, FailedExchange(machine, on: account.clock), end: .done)
-      account.isStored(stored ?? nil)
-      guard isCurrent(account) else { return }
-    }
-    account.note(failure)
-    if failure.mayComeFromTheNetwork { account.dependencies.environment.signals.networkIsMissed() }
-    account.rareParts.confirmer?.exchangeEnded()
-    let now = account.clock.boot()
-    let effects = account.loaded?.machine.exchangeFailed(attempt: attempt.number, failure, at: now, jitter: jitter)
-    account.count(ExchangeOutcome(failure), at: now)
-    account.perform(effects ?? [])
+    guard let effects = await settle(failure, account) else { return }
+    account.count(ExchangeOutcome(failure), at: account.clock.boot())
+    account.perform(effects)
     account.renewal.watch(account)
   }
 }

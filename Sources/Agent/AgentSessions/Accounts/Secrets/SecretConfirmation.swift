@@ -9,9 +9,9 @@ internal import Secrets
 /// One attempt of an account that holds a secret: asks the provider by `whoami` whether it stands by it
 /// (docs/secrets.md, Confirmation). It rotates nothing, so that it needs no journal. A part of `Account`, to which its
 /// functions are isolated.
-struct SecretConfirmation {
-  private let attempt: TokenMachine.Attempt
-  private let epoch: UInt64
+struct SecretConfirmation: UnjournaledExchange {
+  let attempt: TokenMachine.Attempt
+  let epoch: UInt64
   private let generation: UInt64
 
   static func run(_ attempt: TokenMachine.Attempt, of account: isolated Account) async {
@@ -30,7 +30,7 @@ struct SecretConfirmation {
   }
 
   /// The account may have gone on: with another sign-in, or another secret.
-  private func isCurrent(_ account: isolated Account) -> Bool {
+  func isCurrent(_ account: isolated Account) -> Bool {
     guard let loaded = account.loaded else { return false }
     return loaded.profile.epoch == epoch && loaded.grant.generation == generation && loaded.machine.exchange == attempt
   }
@@ -94,24 +94,8 @@ struct SecretConfirmation {
     }
   }
 
-  /// Stores what a refusal means before the callers are told.
   private func failed(_ failure: ExchangeFailure, _ account: isolated Account) async {
-    guard isCurrent(account), let loaded = account.loaded else { return }
-    let jitter = account.dependencies.environment.entropy.fraction()
-    var machine = loaded.machine
-    _ = machine.exchangeFailed(attempt: attempt.number, failure, at: account.clock.boot(), jitter: jitter)
-    if machine.health != loaded.machine.health {
-      // If this fails the provider is asked once more after a restart.
-      let stored = try? await account.journal.settle(
-        epoch: epoch, FailedExchange(machine, on: account.clock), end: .done)
-      account.isStored(stored ?? nil)
-      guard isCurrent(account) else { return }
-    }
-    account.note(failure)
-    if failure.mayComeFromTheNetwork { account.dependencies.environment.signals.networkIsMissed() }
-    account.rareParts.confirmer?.exchangeEnded()
-    account.perform(
-      account.loaded?.machine.exchangeFailed(
-        attempt: attempt.number, failure, at: account.clock.boot(), jitter: jitter) ?? [])
+    guard let effects = await settle(failure, account) else { return }
+    account.perform(effects)
   }
 }
