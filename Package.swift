@@ -117,7 +117,7 @@ let agent: [Target] = [
       "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentStore", "AgentVault", "JSONRPC", "SecretJSON",
       "Secrets",
     ]
-  ),  // what is kept of accounts and providers: records, tables in memory, change sets; asks nobody anything
+  ),  // what is kept of accounts and providers: records, tables in memory, change sets; it sends no request
   module(
     "AgentSessions", in: "Agent",
     [

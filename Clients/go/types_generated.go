@@ -2416,7 +2416,7 @@ type Token struct {
 	// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs a
 	// proof of `Token.Proof`. `secret` for a secret, which stands at `Placement`.
 	TokenType string `json:"tokenType"`
-	// Of a secret whose end nobody told: a year ahead.
+	// A secret that was added without an end is given one a year ahead.
 	ExpiresAt        time.Time `json:"expiresAt"`
 	ExpiresInSeconds int64     `json:"expiresInSeconds"`
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the

@@ -37,7 +37,7 @@ public struct BlindRelay {
     while !cancellation.isCancelled, !up.isOver || !down.isOver {
       sentBytes += up.move()
       receivedBytes += down.move()
-      // A direction without the other has nobody that waits for it.
+      // Once one direction has failed, no end waits for the other.
       if up.hasFailed || down.hasFailed { return }
       guard !up.isOver || !down.isOver else { return }
       var entries = [

@@ -3271,7 +3271,7 @@ class Token(Record):
     Attributes:
         token_type: `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request
             with it needs a proof of `token.proof`. `secret` for a secret, which stands at `placement`.
-        expires_at: Of a secret whose end nobody told: a year ahead.
+        expires_at: A secret that was added without an end is given one a year ahead.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         issuer: A URL.

@@ -1451,7 +1451,7 @@ records! {
         /// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs
         /// a proof of `token().proof`. `secret` for a secret, which stands at `placement`.
         token_type = "tokenType": String,
-        /// Of a secret whose end nobody told: a year ahead.
+        /// A secret that was added without an end is given one a year ahead.
         expires_at = "expiresAt": Timestamp,
         expires_in_seconds = "expiresInSeconds": u64,
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the

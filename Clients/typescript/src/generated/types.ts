@@ -2307,7 +2307,7 @@ export interface Token {
    * of `token.proof`. `secret` for a secret, which stands at `placement`.
    */
   readonly tokenType: string;
-  /** Of a secret whose end nobody told: a year ahead. */
+  /** A secret that was added without an end is given one a year ahead. */
   readonly expiresAt: Date;
   readonly expiresInSeconds: number;
   /**

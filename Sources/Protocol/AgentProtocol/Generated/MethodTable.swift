@@ -105,5 +105,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "51b6f2ceac2dc9bd8994a96e89943cfbf573c867cdace12aa617f1910d5dd695"
+  public static let schemaDigest = "9fd6d00e9df577791df96d5fdc16b306d3edcd44c11c28857d88746595de180e"
 }

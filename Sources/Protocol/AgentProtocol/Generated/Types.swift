@@ -2990,7 +2990,7 @@ public struct WireToken: WireWritable, Sendable {
   public var tokenType: String
   /// Where a secret stands in a request; absent for a token.
   public var placement: WireSecretPlacement?
-  /// Of a secret whose end nobody told: a year ahead.
+  /// A secret that was added without an end is given one a year ahead.
   public var expiresAt: Timestamp
   public var expiresInSeconds: Int
   public var account: AccountID

@@ -5625,7 +5625,7 @@ public struct Token: Record, WireRecord {
   /// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs a
   /// proof of `token.proof`. `secret` for a secret, which stands at `placement`.
   public var tokenType: String
-  /// Of a secret whose end nobody told: a year ahead.
+  /// A secret that was added without an end is given one a year ahead.
   public var expiresAt: Date
   public var expiresInSeconds: Int
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
