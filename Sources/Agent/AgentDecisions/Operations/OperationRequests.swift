@@ -35,6 +35,7 @@ package struct OperationRequests: Sendable {
       enqueued.capability, enqueued.content.request, of: profile, for: enqueued.requester, within: enqueued.limit.scopes
     )
     let isUnreachable = dependencies.connectivity.isUnreachable(profile.provider)
+    // Read after the decision, for which a person may have been asked: meanwhile the queue went on.
     let isFirst = try await dependencies.vault.read { vault throws(AgentFailure) in
       !(try vault.operations.all(of: vault.operations.enqueueable(.id(id))).contains(where: \.machine.isWaiting))
     }
