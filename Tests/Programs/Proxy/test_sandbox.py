@@ -306,6 +306,12 @@ class InTheSandbox(SandboxFixture):
     def test_no_agent_is_started_within(self) -> None:
         self.assertIn("LANYARD_NO_START=1\n", self.sandbox("env", before=("--no-network",)).stdout)
 
+    def test_a_command_of_lanyard_within_says_where_it_is(self) -> None:
+        programs = os.path.dirname(os.path.realpath(LANYARD))
+        told = self.sandbox(LANYARD, "status", before=("--no-network", "--read", programs), status=3).stderr
+        self.assertIn("In `lanyard sandbox` there is no agent: its proxy adds tokens to requests.", told)
+        self.assertNotIn("XDG_RUNTIME_DIR to", told)
+
 
 class Refusals(SandboxFixture):
     """What is refused before anything starts."""
