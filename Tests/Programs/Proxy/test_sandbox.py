@@ -352,6 +352,9 @@ class Refusals(SandboxFixture):
         for path in (self.agent.state, os.path.join(self.agent.state, "lanyard.sqlite"), "accounts", "/proc/self/root" + self.agent.state):
             self.assertIn("an agent's accounts", self.refused("--read", path))
         self.assertIn("an agent's accounts", self.refused("--write", self.agent.state))
+        # What only holds it, without a variable that names it: the running agent tells.
+        holder = os.path.dirname(os.path.realpath(self.agent.state))
+        self.assertIn("the agent's accounts", self.refused("--read", holder))
         self.assertIn("Lanyard's configuration", self.refused("--write", os.path.dirname(configuration)))
 
     def test_no_socket_of_the_session_is_shown(self) -> None:

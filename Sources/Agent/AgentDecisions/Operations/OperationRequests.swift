@@ -143,7 +143,9 @@ extension EffectiveGrant {
     if let request {
       guard permission.covers(origin: HTTPURL(request.url)?.origin ?? "") else { return false }
       // Whether the policy lets an AI agent write is decided anew.
-      guard permission.coversUnnamed(request.method) || operation.requester.isForAgent else { return false }
+      guard permission.coversUnnamed(request.method, hasBody: request.hasBody) || operation.requester.isForAgent else {
+        return false
+      }
     }
     guard permission.token(operation.key) == operation.key else { return false }
     return operation.limit.isWithin(permission.tokenLimit)
@@ -170,7 +172,7 @@ extension OperationContent.Request {
     var requester = requester
     requester.scopes = limit
     return RequestQuestion(
-      account: profile.id, provider: profile.provider, method: method, url: url, event: .requestSend,
+      account: profile.id, provider: profile.provider, method: method, hasBody: hasBody, url: url, event: .requestSend,
       caller: requester, capability: capability, waitSeconds: waitSeconds)
   }
 }
