@@ -20,21 +20,6 @@ package struct RequestQuestion: Sendable {
   /// How long a denial may wait for the provider's confirmation.
   package var waitSeconds = 0
 
-  package init(
-    account: AccountID, provider: ProviderName, method: String, hasBody: Bool, url: HTTPURL,
-    event: AuditEntry.Event, caller: RequestCaller, capability: String? = nil, waitSeconds: Int = 0
-  ) {
-    self.account = account
-    self.provider = provider
-    self.method = method
-    self.hasBody = hasBody
-    self.url = url
-    self.event = event
-    self.caller = caller
-    self.capability = capability
-    self.waitSeconds = waitSeconds
-  }
-
   var isRead: Bool { RequestMachine.isRead(method) }
 }
 
