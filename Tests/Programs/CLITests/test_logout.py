@@ -40,6 +40,16 @@ class LogoutTests(Logouts):
             self.assertEqual(agent.params("account.signOut"), {"account": WORK["id"], "mode": mode})
         self.refused(2, "logout", "--soft", "--hard")
 
+    def test_an_account_is_looked_up_once(self):
+        for words, before in (
+            (["work"], ["account.resolve", "account.get"]), (["work", "--json"], ["account.resolve"]),
+            (["--yes"], ["account.get"]), (["--all", "--yes"], ["account.list"])):
+            with self.subTest(words):
+                agent = self.people(WORK)
+                self.answer("logout", *words)
+                asked = [method for method, _ in agent.calls if method.startswith("account.")]
+                self.assertEqual(asked[:asked.index("account.signOut")], before)
+
     def test_the_output_names_data_and_revocation(self):
         self.people(WORK)
         shown = self.answer("logout", "work", "--offline")
