@@ -41,11 +41,13 @@ class LogoutTests(Logouts):
         self.refused(2, "logout", "--soft", "--hard")
 
     def test_an_account_is_looked_up_once(self):
+        agent = self.people(WORK)
         for words, before in (
             (["work"], ["account.resolve", "account.get"]), (["work", "--json"], ["account.resolve"]),
             (["--yes"], ["account.get"]), (["--all", "--yes"], ["account.list"])):
             with self.subTest(words):
-                agent = self.people(WORK)
+                agent.answers.update(accounts(WORK))
+                del agent.calls[:]
                 self.answer("logout", *words)
                 asked = [method for method, _ in agent.calls if method.startswith("account.")]
                 self.assertEqual(asked[:asked.index("account.signOut")], before)
