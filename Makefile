@@ -92,6 +92,7 @@ nightly: build-tests real-provider ## Run thousands of seeds, every transcript i
 	LANYARD_KILLS=all LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(NIGHTLY_SEEDS))} $(SWIFT_TEST) --filter SimulationTests
 	$(SWIFT_TEST) --filter TranscriptTests
 	LANYARD_NAME_CASES=10000000 $(SWIFT_TEST) --filter RequestNamesTests
+	.ci/walks --commits $(RELEASE)
 	LANYARD_TIER=whole LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration test-desktop test-fleet test-mcp test-proxy test-clients
 	$(MAKE) --no-print-directory test-client-faults
 	$(MAKE) --no-print-directory test-deb

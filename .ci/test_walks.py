@@ -63,6 +63,13 @@ class Walks(unittest.TestCase):
                          [f"docs/walks.md names VaultActor.read of {STORE}, which is gone"])
         self.assertEqual(walks.problems("# Three walks\n", root), ["docs/walks.md has no walk"])
 
+    def test_commits_are_counted_by_walk(self):
+        a = walks.Call("A.swift", "A.a")
+        text = walks.page([walks.Walk("one", "", [a, None, a, None]), walks.Walk("two", "", [a])])
+        self.assertEqual(walks.commits(text), {"one": 2, "two": 0})
+        self.assertIn("1 functions in 1 files, 2 commits", text)
+        self.assertIn("no commits", text)
+
     def test_calls_in_one_file_are_one_row_and_a_commit_is_its_own(self):
         a, b = walks.Call("A.swift", "A.a"), walks.Call("A.swift", "A.b")
         self.assertEqual(list(walks.rows([a, b, None, a])), [("A.swift", ["A.a", "A.b"]), ("", []), ("A.swift", ["A.a"])])
