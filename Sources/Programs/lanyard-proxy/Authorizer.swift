@@ -133,17 +133,23 @@ final class Authorizer: Sendable {
   func authorize(
     _ request: ForwardedRequest, for account: ProxyScope.Account, after refused: Refused? = nil
   ) throws(Refusal) -> Authorization {
-    try authorize(method: request.judgedMethod, request.url, for: account, after: refused)
+    try authorize(
+      method: request.judgedMethod, hasBody: request.hasBody, request.url, for: account, after: refused)
   }
 
   private func authorize(
-    method: String, _ url: HTTPURL, for account: ProxyScope.Account, after refused: Refused? = nil
+    method: String, hasBody: Bool = false, _ url: HTTPURL, for account: ProxyScope.Account,
+    after refused: Refused? = nil
   ) throws(Refusal) -> Authorization {
     let earlier = refused == nil ? rejected.withLock { $0.removeValue(forKey: account.id) } : nil
     do throws(CommandFailure) {
       var authorization = try agent.call("request.authorize", patienceSeconds: Self.patienceSeconds) { writer in
         writer.member("account", account.id)
         writer.member("method", method)
+        if hasBody {
+          writer.key("hasBody")
+          writer.bool(true)
+        }
         // The query decides nothing: a person who is asked sees it, unless it is longer than a parameter of the agent.
         writer.member("url", url.text.utf8.count <= Self.longestURL ? url.text : url.origin + url.path)
         writer.key("origins")
