@@ -18,6 +18,7 @@ except ImportError:
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 INSTALLATION = "/app/installations/67890/access_tokens"
+INSTALLATION_TOKEN = "/installation/token"
 
 
 def openssl(*words):
@@ -50,6 +51,9 @@ class MachineServer:
                 known = self.path.startswith("/.well-known/")
                 self.tell(*((200, server.metadata()) if known else (404, {})))
 
+            def do_DELETE(self):
+                self.do_POST()
+
             def do_POST(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
                 form = dict(urllib.parse.parse_qsl(body))
@@ -62,7 +66,7 @@ class MachineServer:
                 self.tell(*answer)
 
             def tell(self, status, answer):
-                body = json.dumps(answer).encode()
+                body = b"" if status == 204 else json.dumps(answer).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
@@ -104,6 +108,8 @@ class MachineServer:
             return answer
         if request["path"] == "/revoke":
             return 200, {}
+        if request["path"] == INSTALLATION_TOKEN:
+            return 204, {}
         if request["path"] == INSTALLATION:
             return self.installation(request)
         form = request["form"]
