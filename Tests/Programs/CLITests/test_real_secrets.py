@@ -125,6 +125,20 @@ class HelperTests(RealSecrets):
         told = self.git(self.issuer.removeprefix("http://"))
         self.assertEqual((told["username"], told["password"]), ("x-access-token", self.other))
 
+    def test_a_program_that_may_only_get_tokens_has_the_user_name_too(self):
+        granted = json.loads(self.answer("rpc", "grant.create", json.dumps({
+            "client": "git", "accounts": ["work"], "methods": ["account.resolve", "token.get"]})))
+        self.environment["LANYARD_GRANT_FILE"] = self.file(granted["secret"])
+        url = self.issuer + "/keyed/items"
+        host = self.issuer.removeprefix("http://")
+        told = self.git(host)
+        self.assertEqual((told["username"], told["password"]), ("pat", self.secret))
+        told = json.loads(self.answer("credential", "docker", "get", input=self.issuer))
+        self.assertEqual((told["Username"], told["Secret"]), ("pat", self.secret))
+        self.assertEqual(self.answer("credential", "netrc", url),
+                         f"machine {host.partition(':')[0]} login pat password {self.secret}\n")
+        self.assertEqual(self.answer("credential", "keyring", "--mode", "creds", "get", url), f"pat\n{self.secret}\n")
+
     def test_mail_programs_get_the_secret_alone(self):
         self.assertEqual(self.answer("credential", "password"), self.secret + "\n")
         self.assertEqual(self.answer("credential", "password", "--user", "bob@globex.example"), self.other + "\n")
