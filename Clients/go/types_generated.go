@@ -2165,7 +2165,8 @@ type SecretPlacement struct {
 	Name *string `json:"name,omitempty"`
 	// With `{secret}` once. Absent for `header`: `Bearer {secret}`.
 	Format *string `json:"format,omitempty"`
-	// For `basic`. The account's own `Username` comes first.
+	// For `basic`. The account's own `Username` comes first. `Token.Get` names it wherever the secret stands, for
+	// tools that ask for a user name beside a password.
 	Username *string `json:"username,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`

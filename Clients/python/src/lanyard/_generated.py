@@ -2967,7 +2967,8 @@ class SecretPlacement(Record):
         name: Of a header field, `Authorization` if absent: none of the connection or of the framing, not `Host`
             and not `Cookie`. Or of a parameter of the query.
         format: With `{secret}` once. Absent for `header`: `Bearer {secret}`.
-        username: For `basic`. The account's own `username` comes first.
+        username: For `basic`. The account's own `username` comes first. `token.get` names it wherever the secret
+            stands, for tools that ask for a user name beside a password.
     """
 
     in_: Union[PlacementPlace, str]

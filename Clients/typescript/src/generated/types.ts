@@ -2044,7 +2044,10 @@ export interface SecretPlacement {
   readonly name?: string | undefined;
   /** With `{secret}` once. Absent for `header`: `Bearer {secret}`. */
   readonly format?: string | undefined;
-  /** For `basic`. The account's own `username` comes first. */
+  /**
+   * For `basic`. The account's own `username` comes first. `token.get` names it wherever the secret stands, for tools
+   * that ask for a user name beside a password.
+   */
   readonly username?: string | undefined;
 }
 

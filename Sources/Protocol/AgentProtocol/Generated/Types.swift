@@ -2445,7 +2445,8 @@ public struct WireSecretPlacement: WireReadable, WireWritable, Sendable {
   public var name: String?
   /// With `{secret}` once. Absent for `header`: `Bearer {secret}`.
   public var format: String?
-  /// For `basic`. The account's own `username` comes first.
+  /// For `basic`. The account's own `username` comes first. `token.get` names it wherever the secret stands, for
+  /// tools that ask for a user name beside a password.
   public var username: String?
 
   public init(

@@ -4874,7 +4874,8 @@ public struct SecretPlacement: Record, WireRecord {
   public var name: String?
   /// With `{secret}` once. Absent for `header`: `Bearer {secret}`.
   public var format: String?
-  /// For `basic`. The account's own `username` comes first.
+  /// For `basic`. The account's own `username` comes first. `token.get` names it wherever the secret stands, for
+  /// tools that ask for a user name beside a password.
   public var username: String?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
