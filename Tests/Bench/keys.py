@@ -13,7 +13,7 @@ from typing import Any, Dict, List
 
 from harness import Agent, Practice, add_provider, sign_in
 from many import IN_FLIGHT, PAGES_GIVEN_BACK_SECONDS, ROLES, import_accounts
-from measure import resident_kb
+from measure import own_kb
 from report import Goal, Row
 
 OPENID, KEY = "an OpenID account", "an account with a key"
@@ -71,17 +71,16 @@ def memory_of_many(bench: Any, agent_program: str, demo: str) -> None:
         tokens = [entry["refresh_token"] for entry in practice.control("sign-in", {"everybody": True})["sign_ins"]]
         import_accounts(agents[OPENID], practice.issuer, tokens[:count])
         bench.errors += add_keys(agents[KEY], count)
-        time.sleep(PAGES_GIVEN_BACK_SECONDS)
-        compare(bench, agents, f"memory of {count:,} accounts, every token cached")
+        compare(bench, agents, f"own memory of {count:,} accounts, every token cached")
         for agent in agents.values():
             agent.end(signal.SIGTERM)
             agent.start()
         time.sleep(PAGES_GIVEN_BACK_SECONDS)
-        compare(bench, agents, f"memory of {count:,} accounts, after a start")
+        compare(bench, agents, f"own memory of {count:,} accounts, after a start")
 
 
 def compare(bench: Any, agents: Dict[str, Agent], scenario: str) -> None:
-    megabytes = {name: [resident_kb(agent.pid) / 1024] for name, agent in agents.items()}
+    megabytes = {name: [own_kb(agent.pid) / 1024] for name, agent in agents.items()}
     bench.rows.append(Row(scenario, OPENID, "MB", megabytes[OPENID]))
     bench.rows.append(Row(scenario, KEY, "MB", megabytes[KEY], megabytes[OPENID], Goal(most=1.0)))
 
