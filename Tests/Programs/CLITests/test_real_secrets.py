@@ -99,6 +99,18 @@ class LoginTests(RealSecrets):
         self.assertEqual(self.answer("token", "work"), key + "\n")
 
 
+class UnreachableTests(RealSecrets):
+    def test_the_server_that_can_not_be_reached_is_named(self):
+        self.answer("rpc", "provider.add", json.dumps({
+            "name": "gone", "kind": "secret", "allowedOrigins": ["https://keys.invalid"],
+            "whoami": {"url": "https://keys.invalid/me", "subject": "/id"}}))
+        told = self.refused(5, "login", "gone", "--key-file", self.file("a-key"))
+        self.assertIn("The provider gone (keys.invalid) can't be reached. Nothing was kept", told)
+        self.assertRegex(self.answer("status"), "Network +gone can't be reached\n")
+        self.answer("provider", "remove", "gone")
+        self.assertRegex(self.answer("status"), "Network +unknown\n")
+
+
 class HelperTests(RealSecrets):
     def setUp(self):
         super().setUp()
