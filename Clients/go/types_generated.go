@@ -1134,6 +1134,9 @@ type Connectivity struct {
 	// with a provider. `interface`: the machine's network interfaces. One of `none`, `report`, `exchange`,
 	// `interface`.
 	Basis ConnectivityBasis `json:"basis"`
+	// The providers whose servers could not be reached when the agent asked them last, sorted. Absent without one,
+	// and for a caller with a grant.
+	Unreachable []string `json:"unreachable,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -1754,7 +1757,7 @@ type PolicySource struct {
 
 // PolicySourceFailure: Why the policy source confirmed nothing.
 type PolicySourceFailure struct {
-	// `unreachable`, `ErrUntrustedServer`, `unexpectedStatus`, `noSignature`, `tooLarge`, `malformedSignature`,
+	// `Unreachable`, `ErrUntrustedServer`, `unexpectedStatus`, `noSignature`, `tooLarge`, `malformedSignature`,
 	// `otherKey`, `wrongSignature`, `malformedBundle`, `olderVersion`, `changedContent`, `notStored`, or a later
 	// word.
 	Reason string `json:"reason"`

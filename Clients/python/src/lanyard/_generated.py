@@ -1738,11 +1738,14 @@ class Connectivity(Record):
         basis: The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`:
             an exchange with a provider. `interface`: the machine's network interfaces. One of `none`, `report`,
             `exchange`, `interface`.
+        unreachable: The providers whose servers could not be reached when the agent asked them last, sorted.
+            Absent without one, and for a caller with a grant.
     """
 
     state: Union[ConnectivityState, str]
     since: datetime
     basis: Union[ConnectivityBasis, str]
+    unreachable: Optional[List[str]] = None
 
 
 @dataclass(frozen=True)

@@ -1000,6 +1000,11 @@ export interface Connectivity {
    * with a provider. `interface`: the machine's network interfaces. One of `none`, `report`, `exchange`, `interface`.
    */
   readonly basis: ConnectivityBasis;
+  /**
+   * The providers whose servers could not be reached when the agent asked them last, sorted. Absent without one, and
+   * for a caller with a grant.
+   */
+  readonly unreachable?: readonly string[];
 }
 
 /** The result of `credential.aws`. */

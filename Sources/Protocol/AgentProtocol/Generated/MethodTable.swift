@@ -105,5 +105,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "425a5f213e10100b87fb1da23a02368ebd70aa91981733b8722db037760f5eb4"
+  public static let schemaDigest = "d24f2bfb587ed2eaf4c60d1f86fdbe8ec6187aca09c3ec74316bb6fbb1878ac7"
 }
