@@ -19,6 +19,8 @@ class KeyService:
     def __init__(self) -> None:
         self.dead: Set[str] = set()
         """The keys that it refuses."""
+        self.refused: Set[str] = set()
+        """The paths at which it refuses every key."""
         self.people: Dict[str, str] = {}
         """Whose a key is; of others, alice's."""
         self.tokens: Callable[[], str] = lambda: "access-token"
@@ -92,7 +94,7 @@ class KeyService:
     def answer(self, path: str, key: Optional[str]) -> Answer:
         if path == "/token":
             return 200, {"access_token": self.tokens(), "token_type": "Bearer", "expires_in": 300}
-        if key is None or key in self.dead:
+        if key is None or key in self.dead or path in self.refused:
             return 401, {"message": "Bad credentials"}
         if path == "/whoami":
             return 200, {"id": self.people.get(key, "alice")}
