@@ -44,17 +44,9 @@ struct MachineExchange: UnjournaledExchange {
   }
 
   private func ask(_ account: isolated Account) async -> Reply {
-    guard isCurrent(account) else { return Reply(answer: .failed(.store)) }
-    let provider: Provider
-    do throws(AgentFailure) {
-      provider = try await account.dependencies.vault.receiver(ofTokensOf: account.id)
-    } catch {
-      // Its documents may have named another endpoint since, of which the account was not told.
-      if case .token(.interaction, _) = error { await account.configurationChanged() }
-      account.noteStoreError(error)
-      return Reply(answer: .failed(.store))
-    }
-    guard isCurrent(account), let grant = provider.configuration.machine else { return Reply(answer: .failed(.store)) }
+    guard isCurrent(account), let provider = await account.exchangeReceiver(), isCurrent(account),
+      let grant = provider.configuration.machine
+    else { return Reply(answer: .failed(.store)) }
     let began = account.clock.boot()
     let answer = await account.dependencies.client(of: provider).machineToken(
       grant, for: attempt.key, boundTo: account.loaded?.grant.deviceKey)
