@@ -60,6 +60,7 @@ SUITES: Dict[str, Tuple[str, ...]] = {
         "Sources/Programs/lanyard-cli/Commands/Credential/**",
         "Sources/Programs/lanyard-cli/Commands/Token.swift",
         "Sources/Programs/lanyard/**",
+        "Tests/Programs/CLITests/machine_server.py",
         "Tests/Programs/Desktop/**",
         "Tests/Programs/Integration/test_credentials.py",
     ),

@@ -1136,6 +1136,9 @@ type Connectivity struct {
 	// with a provider. `interface`: the machine's network interfaces. One of `none`, `report`, `exchange`,
 	// `interface`.
 	Basis ConnectivityBasis `json:"basis"`
+	// The providers whose servers could not be reached when the agent asked them last, sorted. Absent without one,
+	// and for a caller with a grant.
+	Unreachable []string `json:"unreachable,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -1756,7 +1759,7 @@ type PolicySource struct {
 
 // PolicySourceFailure: Why the policy source confirmed nothing.
 type PolicySourceFailure struct {
-	// `unreachable`, `ErrUntrustedServer`, `unexpectedStatus`, `noSignature`, `tooLarge`, `malformedSignature`,
+	// `Unreachable`, `ErrUntrustedServer`, `unexpectedStatus`, `noSignature`, `tooLarge`, `malformedSignature`,
 	// `otherKey`, `wrongSignature`, `malformedBundle`, `olderVersion`, `changedContent`, `notStored`, or a later
 	// word.
 	Reason string `json:"reason"`
@@ -2167,7 +2170,8 @@ type SecretPlacement struct {
 	Name *string `json:"name,omitempty"`
 	// With `{secret}` once. Absent for `header`: `Bearer {secret}`.
 	Format *string `json:"format,omitempty"`
-	// For `basic`. The account's own `Username` comes first.
+	// For `basic`. The account's own `Username` comes first. `Token.Get` names it wherever the secret stands, for
+	// tools that ask for a user name beside a password.
 	Username *string `json:"username,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Lanyard beside the C echo server and ssh-agent, in one run.
 
-    bench.py [--agent lanyard-agent --demo lanyard-demo] [--cli lanyard] [--quick] [--only PART] [--json FILE]
+    bench.py [--agent lanyard-agent --demo lanyard-demo] [--cli lanyard] [--quick] [--only PART] [--before FOLDER]
+             [--json FILE]
 
 Everything that is compared is interleaved (A B C A B C …) and medians are told, because the machine is never quiet;
 trust the ratios. Without --agent only the references are measured. Exits 1 if an answer was an error, else 0, whether
@@ -31,8 +32,10 @@ from crowds import crowds
 from decisions import decisions
 from harness import Agent, Practice, add_provider, sign_in
 from isolation import isolation
+from keys import keys
 from many import many_accounts
 from measure import Load, resident_kb, wake_ups
+from proxied import proxied
 from report import Goal, Row, table
 from resources import resources
 from servers import compile_program, echo, ssh_agent
@@ -223,7 +226,9 @@ PARTS: Dict[str, Callable[["Bench", str, str], None]] = {
     "crowds": crowds,
     "bursts": bursts,
     "many": many_accounts,
+    "keys": keys,
     "watched": watched,
+    "proxied": proxied,
 }
 """With agents of their own."""
 
@@ -300,6 +305,7 @@ def main() -> int:
     parser.add_argument("--cli", help="the program lanyard")
     parser.add_argument("--json", help="write all figures to this file")
     parser.add_argument("--only", choices=[*NEIGHBOURS, *PARTS], help="only this part")
+    parser.add_argument("--before", metavar="FOLDER", help="with the programs of an older build, whose proxy is compared")
     parser.add_argument("--quick", action="store_true", help="under 90 s instead of under 7 minutes")
     parser.add_argument("--strict", action="store_true", help="exit 2 if a goal is not met")
     options = parser.parse_args()

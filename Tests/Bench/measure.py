@@ -83,6 +83,11 @@ def resident_kb(pid: int) -> int:
     return int(status(f"/proc/{pid}/status")["VmRSS"].split()[0])
 
 
+def own_kb(pid: int) -> int:
+    """Without the pages of the program and its libraries, which the agent gives back after a start and after transfers."""
+    return int(status(f"/proc/{pid}/status")["RssAnon"].split()[0])
+
+
 def wake_ups(pid: int) -> int:
     """The number of times that a thread of the process was put on a CPU after a wait."""
     return sum(int(status(f"/proc/{pid}/task/{task}/status")["voluntary_ctxt_switches"]) for task in tasks(pid))

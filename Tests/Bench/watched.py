@@ -98,8 +98,8 @@ class Proxy:
         assert self._process.stdout is not None
         announced = json.loads(self._process.stdout.readline())
         found = urllib.parse.urlsplit(announced["url"])
-        self._port = found.port
-        self._credentials = base64.b64encode(f"{found.username}:{found.password}".encode()).decode()
+        self.port = found.port
+        self.credentials = base64.b64encode(f"{found.username}:{found.password}".encode()).decode()
 
     @property
     def cpu_seconds(self) -> float:
@@ -110,9 +110,9 @@ class Proxy:
     def read(self, url: str) -> int:
         """How many bytes of a body come."""
         host = urllib.parse.urlsplit(url).netloc
-        with socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE_SECONDS) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_SECONDS) as connection:
             connection.sendall(
-                f"GET {url} HTTP/1.1\r\nHost: {host}\r\nProxy-Authorization: Basic {self._credentials}\r\n"
+                f"GET {url} HTTP/1.1\r\nHost: {host}\r\nProxy-Authorization: Basic {self.credentials}\r\n"
                 "Connection: close\r\n\r\n".encode())
             buffer = bytearray(1 << 16)
             told = b""

@@ -571,6 +571,15 @@ class KeyringTests(AuthTest):
         self.assertEqual({params["workingDirectory"] for params in asked}, {os.getcwd()})
         self.assertEqual({params["account"] for params in self.params("token.get")}, {"acc_alice"})
 
+    def test_key_is_sent_with_its_accounts_user_name(self) -> None:
+        self.agent.on("account.resolve", self.chooses)
+        self.agent.on("token.get", lambda request, peer: {
+            **self.token(1), "tokenType": "secret", "placement": {"in": "header", "username": "pat"}})
+        for username, sent in ((None, "pat"), ("__token__", "__token__")):
+            credential = self.backend.get_credential("https://ruled.example/simple/", username)
+            assert credential is not None
+            self.assertEqual(credential.username, sent)
+
     def test_host_alone_and_url_without_tls_are_not_asked_for(self) -> None:
         self.agent.on("account.resolve", lambda request, peer: {"account": "acc_alice", "because": "rule"})
         for service in ("http://ruled.example/simple/", "ruled.example", "//ruled.example/", "ftp://ruled.example/",

@@ -37,14 +37,10 @@ public struct BrokeredSubjectTokens: SubjectTokenFiles {
     }
     guard isRead else { throw .unreadable }
     let text = Secret(bytes)
-    let token = text.withBytes { bytes -> Secret? in
-      var end = bytes.count
-      while end > 0, bytes[end - 1] <= 0x20 { end -= 1 }
-      guard 1...mostBytes ~= end, bytes[..<end].allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
-      return Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[..<end]))
+    return try text.withBytes { bytes throws(SubjectTokenFault) in
+      if let fault = fault(in: bytes) { throw fault }
+      return Secret(copying: UnsafeRawBufferPointer(rebasing: bytes.prefix { $0 > 0x20 }))
     }
-    guard let token else { throw .malformed }
-    return token
   }
 
   /// In the broker. Platforms make such a file a link to the newest one, so that links are followed. An agent that a flaw
@@ -52,14 +48,14 @@ public struct BrokeredSubjectTokens: SubjectTokenFiles {
   public static func perform(_ request: BrokerRequest) {
     do throws(FileFault) {
       let file = try FileRule.trustedFile.open(request.text, followingLinks: true)
-      guard isToken(file) else { return request.answer(SubjectTokenFault.malformed.rawValue) }
+      if let fault = fault(in: file) { return request.answer(fault.rawValue) }
       request.answer("token", passing: file)
     } catch {
       request.answer(fault(of: error).rawValue)
     }
   }
 
-  private static func isToken(_ file: Int32) -> Bool {
+  private static func fault(in file: Int32) -> SubjectTokenFault? {
     withUnsafeTemporaryAllocation(byteCount: mostBytes + 1, alignment: 1) { buffer in
       var count = 0
       while count < buffer.count {
@@ -69,16 +65,19 @@ public struct BrokeredSubjectTokens: SubjectTokenFiles {
         count += more
       }
       defer { explicit_bzero(buffer.baseAddress!, count) }
-      return count <= mostBytes && isToken(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      return fault(in: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
   }
 
-  /// True for the three parts of a signed JWT (RFC 7515 §7.1) and white space behind them.
-  package static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  /// Nil for the three parts of a signed JWT (RFC 7515 §7.1) and white space behind them.
+  package static func fault(in bytes: UnsafeRawBufferPointer) -> SubjectTokenFault? {
+    if bytes.count > mostBytes { return .tooLarge }
     let text = bytes.prefix { $0 > 0x20 }
+    let isAlone = bytes[text.endIndex...].allSatisfy { $0 <= 0x20 }
+    if text.isEmpty { return isAlone ? .empty : .malformed }
     let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    return bytes[text.endIndex...].allSatisfy { $0 <= 0x20 } && parts.count == 3
-      && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(isOfBase64URL) }
+    let isToken = parts.count == 3 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(isOfBase64URL) }
+    return isAlone && isToken ? nil : .malformed
   }
 
   private static func isOfBase64URL(_ byte: UInt8) -> Bool {
@@ -90,8 +89,11 @@ public struct BrokeredSubjectTokens: SubjectTokenFiles {
 
   private static func fault(of error: FileFault) -> SubjectTokenFault {
     switch error {
-    case .foreignOwner, .openToOthers: .foreign
-    case .link, .otherKind, .tooLarge: .malformed
+    case .foreignOwner: .foreign
+    case .openToOthers: .writable
+    case .tooLarge: .tooLarge
+    case .link, .otherKind: .malformed
+    case .system(ENOENT), .system(ENOTDIR): .missing
     case .system: .unreadable
     }
   }

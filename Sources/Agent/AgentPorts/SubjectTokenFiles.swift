@@ -8,13 +8,29 @@ public protocol SubjectTokenFiles: Sendable {
 }
 
 /// Why there is no subject token. The raw values are `data.reason` on the wire.
-public enum SubjectTokenFault: String, Error, Sendable {
-  /// There is no such file, or it can't be read. The platform may write it still.
+public enum SubjectTokenFault: String, Error, CaseIterable, Sendable {
+  /// There is no such file.
+  case missing = "subjectTokenMissing"
+  /// The agent may not open it, or reading fails.
   case unreadable = "subjectTokenUnreadable"
-  /// It belongs to another user than the agent's, who is not root, or others can write it.
+  /// It belongs to another user than the agent's, who is not root.
   case foreign = "subjectTokenForeign"
-  /// It has no token, or something else.
+  /// Others than its owner can write it.
+  case writable = "subjectTokenWritable"
+  /// It has nothing but white space.
+  case empty = "subjectTokenEmpty"
+  /// It is larger than 64 KiB.
+  case tooLarge = "subjectTokenTooLarge"
+  /// It has something else than a token, or is no file.
   case malformed = "subjectTokenMalformed"
+
+  /// The platform may write the file still, or again.
+  public var mayPass: Bool {
+    switch self {
+    case .missing, .unreadable, .empty: true
+    case .foreign, .writable, .tooLarge, .malformed: false
+    }
+  }
 }
 
 /// Reads no files.

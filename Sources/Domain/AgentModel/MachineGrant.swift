@@ -40,6 +40,14 @@ public enum MachineGrant: Hashable, Sendable {
 
     /// Where github.com gives the installation's tokens.
     public var usualTokenEndpoint: String { "https://api.github.com/app/installations/\(number)/access_tokens" }
+
+    /// Where a token ends that was asked for at `tokenEndpoint`, of github.com or of a server of one's own; nil if that
+    /// is no address of this installation's tokens.
+    public func revocationEndpoint(ofTokensOf tokenEndpoint: String) -> String? {
+      let place = "/app/installations/\(number)/access_tokens"
+      guard tokenEndpoint.hasSuffix(place) else { return nil }
+      return tokenEndpoint.dropLast(place.count) + "/installation/token"
+    }
   }
 
   /// The subject of the account: whom an assertion names, the installation, or else the client; without a client the file.

@@ -150,8 +150,12 @@ public struct ProviderConfiguration: Hashable, Sendable {
     /// The provider can be asked about a secret, by `whoami`.
     public var isAsked: Bool
     public var placement: SecretPlacement
+    /// The user name beside the secret of an account that has none of its own.
+    public var username: String?
 
-    public init(isAsked: Bool, placement: SecretPlacement) { (self.isAsked, self.placement) = (isAsked, placement) }
+    public init(isAsked: Bool, placement: SecretPlacement, username: String? = nil) {
+      (self.isAsked, self.placement, self.username) = (isAsked, placement, username)
+    }
   }
 
   /// Whether tokens are bound to a key: never, where the provider's metadata offers it, or always.

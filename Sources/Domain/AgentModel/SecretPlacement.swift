@@ -35,6 +35,9 @@ public enum SecretPlacement: Hashable, Sendable {
     return .basic(username: username ?? given)
   }
 
+  /// The user name of HTTP Basic; nil for every other placement.
+  public var username: String? { if case .basic(let username) = self { username } else { nil } }
+
   /// The field in which the credential stands; nil if it stands in the URL.
   public var fieldName: String? {
     switch self {

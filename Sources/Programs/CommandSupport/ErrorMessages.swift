@@ -50,8 +50,10 @@ public enum ErrorMessages {
       hints.append("Sign in again, as the server demands it: `\(command)`.")
       return hints
     }
-    // Where a parameter is at fault, no server was asked.
     let reason = data?["reason"]?.string
+    // The message says what is wrong with the file of a machine's token, and what helps.
+    if let reason, reason.hasPrefix("subjectToken") { return hints }
+    // Where a parameter is at fault, no server was asked.
     if name == "untrustedServer", data?["path"] == nil, ["unknownAuthority", "wrongName"].contains(reason) {
       hints.append(
         "The network may have a sign-in page that answers instead of the server: open any page in a browser.")

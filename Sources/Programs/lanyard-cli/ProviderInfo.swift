@@ -26,6 +26,8 @@ struct ProviderInfo {
   let hasWhoami: Bool
   /// The variables from which programs read its secrets.
   let environment: [String]
+  /// The host that a sign-in without a page asks: whose a secret is, or for the token of a machine.
+  let server: String?
 
   init(_ node: JSONNode) {
     name = node["name"]?.string ?? ""
@@ -41,6 +43,8 @@ struct ProviderInfo {
     placement = node["placement"].flatMap { SecretPlacement($0) }
     hasWhoami = node["whoami"] != nil
     environment = node["environment"].map { $0.elements.compactMap(\.string) } ?? []
+    let asked = node["whoami"]?["url"]?.string ?? node["endpoints"]?["token"]?.string ?? issuer
+    server = HTTPURL(asked)?.host
   }
 
   /// What the catalogue says of it.

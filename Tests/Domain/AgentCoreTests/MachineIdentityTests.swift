@@ -68,4 +68,18 @@ import Testing
     _ = holder.succeeds(serial: 1)
     #expect(holder.machine.state(at: holder.now) == .active)
   }
+
+  @Test(arguments: [
+    ("https://api.github.com/app/installations/67890/access_tokens", "https://api.github.com/installation/token"),
+    (
+      "https://github.corp.example/api/v3/app/installations/67890/access_tokens",
+      "https://github.corp.example/api/v3/installation/token"
+    ),
+    ("https://api.github.com/app/installations/12345/access_tokens", nil),
+    ("https://tokens.corp.example/github", nil),
+  ])
+  func installationToken_endsAtTheServerThatGaveIt(tokenEndpoint: String, expected: String?) {
+    let installation = MachineGrant.Installation(appID: "12345", number: "67890")
+    #expect(installation.revocationEndpoint(ofTokensOf: tokenEndpoint) == expected)
+  }
 }

@@ -106,6 +106,18 @@ class StatusTests(Person):
                       "Token +fresh, expires in", "Last online +.* days ago"):
             self.assertRegex(shown, words)
 
+    def test_a_provider_that_can_not_be_reached_is_named(self):
+        agent = self.agent({**accounts(WORK), "agent.status": {**AGENT, "connectivity": "offline"}})
+        since = "2030-01-01T00:00:00.000Z"
+        for basis, unreachable, words in (
+                ("exchange", ["idp"], "Network +idp can't be reached\n"),
+                ("exchange", ["idp", "keys", "mail"], "Network +offline: idp, keys and mail can't be reached\n"),
+                ("report", [], "Network +offline\n")):
+            with self.subTest(basis=basis, unreachable=unreachable):
+                told = {"unreachable": unreachable} if unreachable else {}
+                agent.answers["connectivity.get"] = {"state": "offline", "since": since, "basis": basis, **told}
+                self.assertRegex(self.answer("status"), words)
+
     def test_what_happened_by_the_providers_time_is_never_still_to_come(self):
         agent = self.agent(accounts(WORK))
         for ahead in (0, 900, 999, 864_000_900):

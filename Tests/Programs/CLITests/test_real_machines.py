@@ -5,7 +5,7 @@ import os
 import time
 import unittest
 
-from machine_server import INSTALLATION, JWT_BEARER, TOKEN_EXCHANGE, MachineServer
+from machine_server import INSTALLATION, INSTALLATION_TOKEN, JWT_BEARER, TOKEN_EXCHANGE, MachineServer
 from test_real import RealPerson, RealProvider
 
 EMAIL = "robot@project.iam.gserviceaccount.com"
@@ -180,6 +180,30 @@ class AppTests(Machines):
         self.server.next = 404, {"message": "Not Found"}
         self.assertIn("installation", self.refused(4, "login", "deploy"))
 
+    def test_only_a_suspended_installation_is_told_as_one(self):
+        self.server.next = 403, {"message": "This installation has been suspended"}
+        self.assertIn("is suspended", self.refused(4, "login", "deploy"))
+        self.server.next = 403, {"message": "Resource not accessible by integration"}
+        self.assertNotIn("suspended", self.refused(1, "login", "deploy"))
+        self.server.next = 403, {"message": "API rate limit exceeded for installation ID 67890."}
+        self.assertNotIn("suspended", self.refused(5, "login", "deploy"))
+
+    def test_logout_ends_the_token(self):
+        self.answer("login", "deploy")
+        self.answer("logout", "deploy")
+        self.assertEqual([request["fields"]["Authorization"] for request in self.server.at(INSTALLATION_TOKEN)],
+                         ["Bearer at-1"])
+
+    def test_a_token_that_can_not_be_ended_now_waits(self):
+        self.answer("login", "deploy")
+        self.server.next = 502, {}
+        self.answer("logout", "deploy")
+        [waiting] = json.loads(self.answer("revocations", "--json"))["revocations"]
+        self.assertEqual((waiting["accountLabel"], waiting["attempts"]), ("deploy", 1))
+        self.answer("revocations", "send")
+        self.assertEqual(len(self.server.at(INSTALLATION_TOKEN)), 2)
+        self.assertEqual(json.loads(self.answer("revocations", "--json")), {"revocations": []})
+
 
 class TokenFileTests(Machines):
     def setUp(self):
@@ -203,25 +227,46 @@ class TokenFileTests(Machines):
         os.symlink(self.path + "-1", self.path)
         self.answer("login", "pod")
 
+    def told(self, status, *words):
+        """Logging in fails, and the message names the file."""
+        message = self.refused(status, "login", "pod")
+        for word in (self.path, "Nothing was kept", *words):
+            self.assertIn(word, message)
+        self.assertEqual(self.server.at("/token"), [])
+
     def test_a_file_that_others_write_is_refused(self):
         os.chmod(self.path, 0o666)
-        self.refused(1, "login", "pod")
-        self.assertEqual(self.server.at("/token"), [])
+        self.told(1, "chmod go-w")
 
     @unittest.skipIf(os.geteuid() != 0, "only root can give a file away")
     def test_a_file_of_another_user_is_refused(self):
         os.chown(self.path, 12345, 12345)
-        self.refused(1, "login", "pod")
-        self.assertEqual(self.server.at("/token"), [])
+        self.told(1, "another user")
 
     def test_a_file_without_a_token_is_not_read(self):
         self.write("subject", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
-        self.refused(1, "login", "pod")
-        self.assertEqual(self.server.at("/token"), [])
+        self.told(1, "no signed JWT")
+
+    def test_a_large_file_is_told_as_one(self):
+        self.write("subject", "a.b." + "c" * (64 << 10))
+        self.told(1, "larger than 64 KiB")
+
+    def test_an_empty_file_may_be_filled(self):
+        self.write("subject", "\n")
+        self.told(5, "is empty")
+        self.write("subject", "late.subject.token")
+        self.answer("login", "pod")
+
+    def test_an_account_whose_file_is_gone_says_so(self):
+        self.answer("login", "pod")
+        os.remove(self.path)
+        message = self.refused(5, "token", "pod", "-f")
+        for word in (self.path, "is missing", "Nothing was deleted"):
+            self.assertIn(word, message)
 
     def test_a_missing_file_may_come(self):
         os.remove(self.path)
-        self.refused(5, "login", "pod")
+        self.told(5, "is missing")
         self.write("subject", "late.subject.token")
         self.answer("login", "pod")
 

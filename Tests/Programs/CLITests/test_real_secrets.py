@@ -99,6 +99,18 @@ class LoginTests(RealSecrets):
         self.assertEqual(self.answer("token", "work"), key + "\n")
 
 
+class UnreachableTests(RealSecrets):
+    def test_the_server_that_can_not_be_reached_is_named(self):
+        self.answer("rpc", "provider.add", json.dumps({
+            "name": "gone", "kind": "secret", "allowedOrigins": ["https://keys.invalid"],
+            "whoami": {"url": "https://keys.invalid/me", "subject": "/id"}}))
+        told = self.refused(5, "login", "gone", "--key-file", self.file("a-key"))
+        self.assertIn("The provider gone (keys.invalid) can't be reached. Nothing was kept", told)
+        self.assertRegex(self.answer("status"), "Network +gone can't be reached\n")
+        self.answer("provider", "remove", "gone")
+        self.assertRegex(self.answer("status"), "Network +unknown\n")
+
+
 class HelperTests(RealSecrets):
     def setUp(self):
         super().setUp()
@@ -124,6 +136,20 @@ class HelperTests(RealSecrets):
         self.answer("switch", "other")
         told = self.git(self.issuer.removeprefix("http://"))
         self.assertEqual((told["username"], told["password"]), ("x-access-token", self.other))
+
+    def test_a_program_that_may_only_get_tokens_has_the_user_name_too(self):
+        granted = json.loads(self.answer("rpc", "grant.create", json.dumps({
+            "client": "git", "accounts": ["work"], "methods": ["account.resolve", "token.get"]})))
+        self.environment["LANYARD_GRANT_FILE"] = self.file(granted["secret"])
+        url = self.issuer + "/keyed/items"
+        host = self.issuer.removeprefix("http://")
+        told = self.git(host)
+        self.assertEqual((told["username"], told["password"]), ("pat", self.secret))
+        told = json.loads(self.answer("credential", "docker", "get", input=self.issuer))
+        self.assertEqual((told["Username"], told["Secret"]), ("pat", self.secret))
+        self.assertEqual(self.answer("credential", "netrc", url),
+                         f"machine {host.partition(':')[0]} login pat password {self.secret}\n")
+        self.assertEqual(self.answer("credential", "keyring", "--mode", "creds", "get", url), f"pat\n{self.secret}\n")
 
     def test_mail_programs_get_the_secret_alone(self):
         self.assertEqual(self.answer("credential", "password"), self.secret + "\n")

@@ -8,6 +8,7 @@ and are searched for separately.
 import base64
 import json
 import os
+import re
 import secrets
 import stat
 import subprocess
@@ -18,6 +19,7 @@ import urllib.parse
 import urllib.request
 
 from agent_fixture import BIN, AgentFixture, LanyardError, PATIENCE_SECONDS, add_provider, raw, request
+from key_service import KeyService
 from test_memory import PINENTRY, writable_memory
 
 MARK = "vJ8wqZk3T"
@@ -29,16 +31,21 @@ def canary(name: str) -> str:
     return f"{MARK}{name}{MARK}{secrets.token_hex(6)}{name}{MARK}"
 
 
-def spellings(text: str):
-    """The bytes of a text in each encoding in which secrets travel."""
-    data = text.encode()
+def spellings(secret):
+    """The bytes of a secret in each encoding in which secrets travel: of a text, or of a number of a private key."""
+    data = secret if isinstance(secret, bytes) else secret.encode()
     yield "raw", data
     yield "hex", data.hex().encode()
     yield "HEX", data.hex().upper().encode()
-    yield "UTF-16", text.encode("utf-16-le")
-    yield "UTF-16BE", text.encode("utf-16-be")
+    if isinstance(secret, bytes):
+        # As libraries for large numbers keep them.
+        yield "little-endian", data[::-1]
+    else:
+        yield "UTF-16", secret.encode("utf-16-le")
+        yield "UTF-16BE", secret.encode("utf-16-be")
+        yield "percent, where it must be", urllib.parse.quote(secret, safe="").encode()
+        yield "JSON", json.dumps(secret)[1:-1].encode()
     yield "percent", "".join(f"%{byte:02X}" for byte in data).encode()
-    yield "percent, where it must be", urllib.parse.quote(text, safe="").encode()
     for before in range(3):
         # Neighbouring text shifts the base64; the characters that depend on it are left out.
         whole = base64.b64encode(b"\0" * before + data)
@@ -48,22 +55,22 @@ def spellings(text: str):
 
 
 class Search:
-    """The byte strings to search for: the mark, and whole secrets without a mark."""
+    """The byte strings to search for: the mark, and whole secrets without a mark, texts or bytes."""
 
     def __init__(self, unmarked):
         self.needles = {}
-        for text in [MARK, *unmarked]:
-            for how, needle in spellings(text):
-                self.needles.setdefault(needle, (text, how))
+        for secret in [MARK, *unmarked]:
+            for how, needle in spellings(secret):
+                self.needles.setdefault(needle, (secret, how))
         self.longest = max(map(len, self.needles))
 
     def within(self, data: bytes, where: str):
         found = []
-        for needle, (text, how) in self.needles.items():
+        for needle, (secret, how) in self.needles.items():
             at = data.find(needle)
             if at >= 0:
                 around = data[max(0, at - 40):at + 90]
-                found.append(f"{where}: {text[:12]}… ({how}): {around!r}")
+                found.append(f"{where}: {secret[:12]!r}… ({how}): {around!r}")
         return found
 
     def memory(self, pid: int):
@@ -241,6 +248,12 @@ class CanaryScan(AgentFixture):
         self.agent.end()
         self.assertEqual(search.files(self.agent.directory), [])
 
+    def test_canary_search_finds_a_number_of_a_private_key(self):
+        number = secrets.token_bytes(32)
+        search = Search([number])
+        for data in (number, number[::-1], base64.b64encode(b"a" + number + b"tail"), number.hex().encode()):
+            self.assertTrue(search.within(b"\0" * 9 + data + b"\0" * 9, "here"))
+
     def test_canary_search_finds_every_encoding(self):
         search = Search(["without-a-mark"])
         for text in (canary("x"), "without-a-mark"):
@@ -256,6 +269,113 @@ class CanaryScan(AgentFixture):
                     with self.subTest(how=how, padding=padding, text=text):
                         self.assertTrue(search.within(b"\0" * 9 + data + b"\0" * 9, "here"))
         self.assertEqual(search.within(b"nothing of the kind", "here"), [])
+
+
+def openssl(*words):
+    return subprocess.run(["openssl", *words], check=True, capture_output=True, text=True).stdout
+
+
+def private_numbers(path: str):
+    """The private numbers of a key in a PEM file, without leading zeros."""
+    text = openssl("pkey", "-in", path, "-noout", "-text")
+    names = "priv|privateExponent|prime1|prime2|exponent1|exponent2|coefficient"
+    found = re.findall(rf"^(?:{names}):\n((?:    [0-9a-f:]+\n)+)", text, re.MULTILINE)
+    return [bytes.fromhex(re.sub(r"[:\s]", "", number)).lstrip(b"\0") for number in found]
+
+
+@unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the agent's memory")
+class KeysAndMachines(AgentFixture):
+    """The same of accounts that hold a key, and of machines: their keys and their tokens."""
+
+    def setUp(self):
+        self.service = KeyService()
+        self.addCleanup(self.service.stop)
+        self.service.tokens = lambda: canary("access")
+        self.agent = self.scene("--protection", "passphrase", "--log-level", "trace")
+        self.caller = self.client(self.agent)
+        self.caller.call("agent.initialize", {"protection": "passphrase", "passphrase": "a-passphrase"})
+
+    def forgets(self, search):
+        """An agent that is locked holds nothing of `search`, which it held before."""
+        self.assertTrue(search.memory(self.agent.pid), "the search does not find what an open vault must hold")
+        self.caller.call("agent.lock")
+        self.assertEqual(search.files(self.agent.directory), [])
+        self.assertEqual(search.process(self.agent.pid), [])
+        deadline = time.monotonic() + SETTLED_SECONDS
+        while (left := search.memory(self.agent.pid)) and time.monotonic() < deadline:
+            time.sleep(0.5)
+        self.assertEqual(left, [], "\n" + "\n".join(left))
+
+    def uses(self, account):
+        """Uses what an account holds in every way in which the agent gives it out or uses it."""
+        items = self.service.origin + "/items"
+        token = self.caller.call("token.get", {"account": account})
+        self.assertIn(MARK, token["accessToken"])
+        sent = self.caller.call("request.send", {"account": account, "method": "GET", "url": items})
+        self.assertEqual(sent["status"], 200)
+        self.caller.call("request.authorize", {"account": account, "method": "GET", "url": items})
+        self.caller.call("token.refresh", {"account": account})
+        raw(self.agent.socket, request("token.get", {"account": account}))
+        return token
+
+    def test_locked_agent_holds_no_key_that_it_used(self):
+        placements = {
+            "field": {"in": "header", "name": "X-Api-Key", "format": "{secret}"}, "basic": {"in": "basic", "username": "alice"},
+            "query": {"in": "query", "name": "key"}, "path": {"in": "path", "format": "/bot{secret}"}, "bearer": {"in": "header"}}
+        for name, placement in placements.items():
+            with self.subTest(placement=name):
+                self.caller.call("provider.add", self.service.provider(name=name, placement=placement))
+                # What JSON and a URL have to escape.
+                first, second = canary('"\\/é ?'), canary("replaced")
+                self.caller.call("account.add", {"provider": name, "secret": first, "alias": name})
+                self.uses(name)
+                self.caller.call("account.replace", {"account": name, "secret": second})
+                self.uses(name)
+        # Keys that are refused, on their way in and later; one that a sign-out revokes, and one that waits for that.
+        refused = canary("refused")
+        self.service.dead.add(refused)
+        with self.assertRaises(LanyardError):
+            self.caller.call("account.add", {"provider": "bearer", "secret": refused})
+        key = self.caller.call("token.get", {"account": "field"})["accessToken"]
+        self.service.dead.add(key)
+        sent = self.caller.call(
+            "request.send", {"account": "field", "method": "GET", "url": self.service.origin + "/items"})
+        self.assertEqual(sent["status"], 401)
+        self.caller.call("account.signOut", {"account": "query", "mode": "soft"})
+        self.caller.call("account.signOut", {"account": "path", "mode": "offline"})
+        raw(self.agent.socket, request("account.add", {"provider": "nowhere", "secret": canary("lost")}))
+        self.forgets(Search([]))
+
+    def test_locked_agent_holds_nothing_of_a_machine(self):
+        numbers = []
+        machines = {
+            "EC": {"clientId": "robot", "tokenEndpointAuthMethod": "private_key_jwt", "machine": {"grant": "clientCredentials"}},
+            "RSA": {"clientId": "robot", "machine": {"grant": "jwtBearer"}},
+            "ED25519": {"machine": {"grant": "githubApp", "appId": "1", "installation": "2"}},
+        }
+        options = {"EC": ["ec_paramgen_curve:P-256"], "RSA": ["rsa_keygen_bits:2048"], "ED25519": []}
+        for algorithm, machine in machines.items():
+            path = os.path.join(self.directory(), "key.pem")
+            openssl("genpkey", "-algorithm", algorithm, "-out", path, *(
+                word for option in options[algorithm] for word in ("-pkeyopt", option)))
+            found = private_numbers(path)
+            self.assertEqual(len(found), 6 if algorithm == "RSA" else 1)
+            numbers += found
+            with open(path) as file:
+                pem = file.read()
+            numbers += pem.splitlines()[1:-1]
+            name = algorithm.lower()
+            self.caller.call("provider.add", self.service.machine(name=name, clientKey=pem, **machine))
+            if algorithm == "ED25519":
+                continue  # The service speaks OAuth; that provider's key is kept all the same.
+            self.caller.call("account.add", {"provider": name, "alias": name})
+            self.uses(name)
+        self.caller.call("account.signOut", {"account": "rsa", "mode": "soft"})
+        self.caller.call("provider.add", self.service.machine(
+            name="plain", clientId="robot", clientSecret=canary("client"), machine={"grant": "clientCredentials"}))
+        self.caller.call("account.add", {"provider": "plain", "alias": "plain"})
+        self.uses("plain")
+        self.forgets(Search(numbers))
 
 
 if __name__ == "__main__":

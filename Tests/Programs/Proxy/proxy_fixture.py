@@ -11,6 +11,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import urllib.parse
 from typing import Any, Dict, List, Optional
 
@@ -20,6 +21,45 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "Desktop"))
 from desktop_fixture import (  # noqa: E402
     Desktop, LANYARD, PATIENCE_SECONDS, Request, Response, Server, certificates, program, python_packages)
 from agent_fixture import SCOPES, as_nobody  # noqa: E402
+
+
+class TLSServer:
+    """A TLS server on loopback; a subclass has `speak`, which gets each connection on a thread of its own."""
+
+    def __init__(self) -> None:
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(certificates().certificate, certificates().key)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.place = f"localhost:{self._listener.getsockname()[1]}"
+        self.origin = "https://" + self.place
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def stop(self) -> None:
+        self._listener.close()
+
+    def speak(self, connection: ssl.SSLSocket, port: int) -> None:
+        """Answers the client at a port, until it returns or the client goes."""
+        raise NotImplementedError
+
+    def ended(self) -> None:
+        """A connection has ended."""
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, address = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=(connection, address[1]), daemon=True).start()
+
+    def _answer(self, raw: socket.socket, port: int) -> None:
+        try:
+            with self._context.wrap_socket(raw, server_side=True) as connection:
+                self.speak(connection, port)
+        except (OSError, EOFError):
+            pass
+        finally:
+            self.ended()
 
 
 class Proxy:

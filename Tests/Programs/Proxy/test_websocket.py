@@ -13,7 +13,7 @@ import time
 import unittest
 from typing import Any, Callable, Dict, List, Optional
 
-from proxy_fixture import PATIENCE_SECONDS, Proxy, ProxyFixture, certificates, python_packages, status
+from proxy_fixture import PATIENCE_SECONDS, Proxy, ProxyFixture, TLSServer, python_packages, status
 
 GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
@@ -63,60 +63,40 @@ class Reader:
         return first, bytes(byte ^ key[index % 4] for index, byte in enumerate(self.take(length)))
 
 
-class Chat:
-    """A TLS server of WebSockets: it keeps the heads it got, and sends back each message, or what `reply` makes of it."""
+class Chat(TLSServer):
+    """A server of WebSockets: it keeps the heads it got, and sends back each message, or what `reply` makes of it."""
 
     def __init__(self) -> None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificates().certificate, certificates().key)
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.context = context
         self.heads: List[Dict[str, str]] = []
         self.messages: List[bytes] = []
-        self.ended = threading.Event()
+        self.has_ended = threading.Event()
         self.refusal: Optional[bytes] = None
         self.reply: Callable[[Dict[str, str], bytes], bytes] = lambda head, message: frame(1, message)
-        self.place = f"localhost:{self.listener.getsockname()[1]}"
-        self.origin = "https://" + self.place
-        threading.Thread(target=self._serve, daemon=True).start()
+        super().__init__()
 
-    def stop(self) -> None:
-        self.listener.close()
-
-    def _serve(self) -> None:
+    def speak(self, connection: ssl.SSLSocket, port: int) -> None:
+        reader = Reader(connection)
+        lines = reader.head().decode().split("\r\n")
+        head = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)}
+        self.heads.append(head)
+        if self.refusal is not None:
+            refusal, self.refusal = self.refusal, None
+            connection.sendall(refusal)
+            return
+        accept = base64.b64encode(hashlib.sha1((head["sec-websocket-key"] + GUID).encode()).digest()).decode()
+        connection.sendall(
+            ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+             f"Sec-WebSocket-Accept: {accept}\r\nSet-Cookie: a=b\r\n\r\n").encode() + frame(1, b"welcome"))
         while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
+            opcode, message = reader.frame()
+            if opcode & 0x0F == 8:
+                connection.sendall(frame(8, message))
                 return
-            threading.Thread(target=self._speak, args=(connection,), daemon=True).start()
+            self.messages.append(message)
+            connection.sendall(self.reply(head, message))
 
-    def _speak(self, raw: socket.socket) -> None:
-        try:
-            with self.context.wrap_socket(raw, server_side=True) as connection:
-                reader = Reader(connection)
-                lines = reader.head().decode().split("\r\n")
-                head = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)}
-                self.heads.append(head)
-                if self.refusal is not None:
-                    refusal, self.refusal = self.refusal, None
-                    connection.sendall(refusal)
-                    return
-                accept = base64.b64encode(hashlib.sha1((head["sec-websocket-key"] + GUID).encode()).digest()).decode()
-                connection.sendall(
-                    ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                     f"Sec-WebSocket-Accept: {accept}\r\nSet-Cookie: a=b\r\n\r\n").encode() + frame(1, b"welcome"))
-                while True:
-                    opcode, message = reader.frame()
-                    if opcode & 0x0F == 8:
-                        connection.sendall(frame(8, message))
-                        return
-                    self.messages.append(message)
-                    connection.sendall(self.reply(head, message))
-        except (OSError, EOFError, ssl.SSLError):
-            pass
-        finally:
-            self.ended.set()
+    def ended(self) -> None:
+        self.has_ended.set()
 
 
 class WebSockets(ProxyFixture):
@@ -161,7 +141,7 @@ class WebSockets(ProxyFixture):
             self.assertEqual(told, message)
         reader.connection.sendall(frame(8, struct.pack("!H", 1000), mask=True))
         self.assertEqual(reader.frame(), (0x88, struct.pack("!H", 1000)))
-        self.assertTrue(self.chat.ended.wait(PATIENCE_SECONDS))
+        self.assertTrue(self.chat.has_ended.wait(PATIENCE_SECONDS))
         head_told = self.chat.heads[0]
         self.assertEqual(head_told["authorization"], "Bearer " + self.token("work"))
         self.assertEqual(head_told["host"], self.chat.place)
@@ -219,7 +199,7 @@ class WebSockets(ProxyFixture):
         with self.assertRaises((EOFError, OSError)):
             reader.frame()
         self.assertLess(time.monotonic() - began, 10)
-        self.assertTrue(self.chat.ended.wait(PATIENCE_SECONDS))
+        self.assertTrue(self.chat.has_ended.wait(PATIENCE_SECONDS))
 
     def test_the_grant_and_the_policy_decide_about_the_handshake(self) -> None:
         self.grant("ci", origins=[self.api.origin])

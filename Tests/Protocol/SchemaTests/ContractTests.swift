@@ -152,7 +152,7 @@ struct ContractTests {
     ("snapshot.get", "roles scopes entitlements fetchedAt version source"),
     ("stepUp.verify", "validUntil"), ("stepUp.status", "enrolled validUntil? attemptsLeft"),
     ("operation.enqueue", "operation decision"), ("operation.get", "status"),
-    ("connectivity.get", "state since basis"), ("event.subscribe", "subscription epoch sequence gap"),
+    ("connectivity.get", "state since basis unreachable?"), ("event.subscribe", "subscription epoch sequence gap"),
     ("audit.verify", "intact entries head"), ("grant.create", "secret!"),
   ])
   func methodResults_haveTheMembersOfTheTable(_ name: String, _ members: String) throws {

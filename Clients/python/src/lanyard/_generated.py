@@ -1740,11 +1740,14 @@ class Connectivity(Record):
         basis: The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`:
             an exchange with a provider. `interface`: the machine's network interfaces. One of `none`, `report`,
             `exchange`, `interface`.
+        unreachable: The providers whose servers could not be reached when the agent asked them last, sorted.
+            Absent without one, and for a caller with a grant.
     """
 
     state: Union[ConnectivityState, str]
     since: datetime
     basis: Union[ConnectivityBasis, str]
+    unreachable: Optional[List[str]] = None
 
 
 @dataclass(frozen=True)
@@ -2969,7 +2972,8 @@ class SecretPlacement(Record):
         name: Of a header field, `Authorization` if absent: none of the connection or of the framing, not `Host`
             and not `Cookie`. Or of a parameter of the query.
         format: With `{secret}` once. Absent for `header`: `Bearer {secret}`.
-        username: For `basic`. The account's own `username` comes first.
+        username: For `basic`. The account's own `username` comes first. `token.get` names it wherever the secret
+            stands, for tools that ask for a user name beside a password.
     """
 
     in_: Union[PlacementPlace, str]

@@ -1195,7 +1195,8 @@ inputs! {
         name: String,
         /// With `{secret}` once. Absent for `header`: `Bearer {secret}`.
         format: String,
-        /// For `basic`. The account's own `username` comes first.
+        /// For `basic`. The account's own `username` comes first. `token().get` names it wherever the secret stands,
+        /// for tools that ask for a user name beside a password.
         username: String,
     }
 

@@ -422,6 +422,10 @@ records! {
         /// exchange with a provider. `interface`: the machine's network interfaces. One of `none`, `report`,
         /// `exchange`, `interface`.
         basis: ConnectivityBasis,
+    } optional {
+        /// The providers whose servers could not be reached when the agent asked them last, sorted. Absent without
+        /// one, and for a caller with a grant.
+        unreachable: [String],
     }
 
     /// The result of `credential().aws`.

@@ -303,6 +303,7 @@ export const Connectivity: Shape<types.Connectivity> =
     state: required(text),
     since: required(instant),
     basis: required(text),
+    unreachable: optional(list(text)),
   }));
 
 export const CredentialAwsResult: Shape<types.CredentialAwsResult> =

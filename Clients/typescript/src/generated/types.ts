@@ -1002,6 +1002,11 @@ export interface Connectivity {
    * with a provider. `interface`: the machine's network interfaces. One of `none`, `report`, `exchange`, `interface`.
    */
   readonly basis: ConnectivityBasis;
+  /**
+   * The providers whose servers could not be reached when the agent asked them last, sorted. Absent without one, and
+   * for a caller with a grant.
+   */
+  readonly unreachable?: readonly string[];
 }
 
 /** The result of `credential.aws`. */
@@ -2046,7 +2051,10 @@ export interface SecretPlacement {
   readonly name?: string | undefined;
   /** With `{secret}` once. Absent for `header`: `Bearer {secret}`. */
   readonly format?: string | undefined;
-  /** For `basic`. The account's own `username` comes first. */
+  /**
+   * For `basic`. The account's own `username` comes first. `token.get` names it wherever the secret stands, for tools
+   * that ask for a user name beside a password.
+   */
   readonly username?: string | undefined;
 }
 

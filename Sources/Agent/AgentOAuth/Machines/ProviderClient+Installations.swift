@@ -19,12 +19,7 @@ extension ProviderClient {
     guard let assertion = signed(ClientAssertion(ofApp: installation.appID, now: now)) else {
       return .failed(.unsigned)
     }
-    let fields = [
-      HTTPField("Accept", "application/vnd.github+json"), HTTPField("X-GitHub-Api-Version", Self.version),
-    ]
-    var request = request("POST", endpoint, fields: fields, body: nil)
-    request.place(assertion, at: .bearer)
-    let outcome = await send(request)
+    let outcome = await send(gitHubRequest("POST", endpoint, authorizedBy: assertion))
     guard case .response(let response) = outcome else {
       switch outcome {
       case .notConnected(let failure): return .failed(.offline(failure))
@@ -35,6 +30,28 @@ extension ProviderClient {
     }
     recordTime(response)
     return read(response)
+  }
+
+  /// Ends an installation's token, which authorizes that itself (docs.github.com, REST API endpoints for GitHub App
+  /// installations, Revoke an installation access token; read on 2026-11-29). 204 says that it has ended.
+  func revokeInstallationToken(_ token: Secret, at endpoint: String) async -> RevocationOutbox.Answer {
+    guard case .response(let response) = await send(gitHubRequest("DELETE", endpoint, authorizedBy: token)) else {
+      return .none
+    }
+    let refusal = TokenEndpointRefusal(response, now: now)
+    // What GitHub did not say tells nothing of the token, and neither does a limit of its requests.
+    let isOfTheToken = response.status == 204 || !refusal.isPage && refusal.description != nil
+    let status = isThrottled(response, refusal) ? 429 : isOfTheToken ? response.status : 502
+    return .response(status: status, error: nil, retryAfter: refusal.retryAfter)
+  }
+
+  private func gitHubRequest(_ method: String, _ url: String, authorizedBy credential: Secret) -> HTTPRequest {
+    let fields = [
+      HTTPField("Accept", "application/vnd.github+json"), HTTPField("X-GitHub-Api-Version", Self.version),
+    ]
+    var request = request(method, url, fields: fields, body: nil)
+    request.place(credential, at: .bearer)
+    return request
   }
 
   private func read(_ response: HTTPResponse) -> MachineAnswer {
@@ -52,13 +69,20 @@ extension ProviderClient {
     // GitHub's refusals have a `message`. What a portal, a proxy or a gateway says tells nothing of the installation.
     case 400...499 where refusal.isPage || refusal.description == nil:
       return .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: pause))
-    case 403: return .failed(.reauthenticate(reason: TokenMachine.installationSuspended))
+    case 403 where saysSuspended(refusal):
+      return .failed(.reauthenticate(reason: TokenMachine.installationSuspended))
     case 404: return .failed(.reauthenticate(reason: TokenMachine.installationUnknown))
     case 400...499:
       dependencies.refusals?.record(refusal, from: provider.configuration.name, hiding: nil)
       return .failed(.misconfigured("status\(response.status)"))
     default: return .failed(.transient("status\(response.status)", retryAfter: pause))
     }
+  }
+
+  /// GitHub says "This installation has been suspended" (octokit/octokit.rb pull request 1307, read on 2026-11-29). Its 403
+  /// has other messages, too, such as "Resource not accessible by integration", after which no installation is amiss.
+  private func saysSuspended(_ refusal: TokenEndpointRefusal) -> Bool {
+    refusal.description?.lowercased().contains("suspended") == true
   }
 
   /// The status of a suspended installation is also that of a client that asks too often.

@@ -101,9 +101,8 @@ extension ProviderClient {
     do throws(SubjectTokenFault) {
       form.append("subject_token", try await dependencies.subjectTokens.token(at: path))
     } catch {
-      // The platform may write the file still, or again.
-      let passes = error == .unreadable
-      throw GrantFailure(failure: passes ? .transient(error.rawValue, retryAfter: nil) : .misconfigured(error.rawValue))
+      throw GrantFailure(
+        failure: error.mayPass ? .transient(error.rawValue, retryAfter: nil) : .misconfigured(error.rawValue))
     }
     if provider.configuration.authorizationParameters["subject_token_type"] == nil {
       form.append("subject_token_type", ExchangedToken.TokenType.jwt)

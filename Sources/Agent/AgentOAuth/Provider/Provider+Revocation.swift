@@ -19,7 +19,20 @@ extension Provider {
 
   /// A token or a secret of its accounts can be revoked.
   package var canRevoke: Bool {
-    configuration.kind == .secret ? configuration.secret?.revoke != nil : endpoints.revocation != nil
+    configuration.kind == .secret ? configuration.secret?.revoke != nil : revocationEndpoint != nil
+  }
+
+  /// Where its tokens are revoked; nil if that is nowhere, or if they are secrets.
+  package var revocationEndpoint: String? {
+    if let endpoint = endpoints.revocation { return endpoint }
+    guard case .githubApp(let installation)? = configuration.machine else { return nil }
+    return endpoints.token.flatMap { installation.revocationEndpoint(ofTokensOf: $0) }
+  }
+
+  /// The request that revokes is the provider's own, and none of RFC 7009: what is to be revoked authorizes it.
+  package var revokesByOwnRequest: Bool {
+    if case .githubApp? = configuration.machine { return true }
+    return configuration.kind == .secret
   }
 
   /// Whether a token that `kept` was to revoke may be sent to this provider's revocation endpoint: the same client, and
@@ -32,9 +45,9 @@ extension Provider {
         && configuration.secret?.placement == kept.configuration.secret?.placement
     }
     guard kept.hasEndpoints, isSameClient(as: kept), isIssuer(of: kept.issuingClient),
-      let place = endpoints.revocation.flatMap({ HTTPURL($0)?.origin })
+      let place = revocationEndpoint.flatMap({ HTTPURL($0)?.origin })
     else { return false }
-    let known = [kept.endpoints.revocation, kept.endpoints.token, kept.configuration.issuer]
+    let known = [kept.revocationEndpoint, kept.endpoints.token, kept.configuration.issuer]
     return known.contains { $0.flatMap { HTTPURL($0)?.origin } == place }
   }
 

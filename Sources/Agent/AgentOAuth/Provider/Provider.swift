@@ -144,7 +144,12 @@ package struct Provider: Sendable {
     rule.refusesBearerTokens = configuration.dpop == .required
     rule.standardResource = configuration.standardResource
     rule.scopeSeparators = scopeSeparators
-    rule.secrets = configuration.secret.map { .init(isAsked: $0.whoami != nil, placement: $0.placement) }
+    let preset = configuration.preset
+    rule.secrets = configuration.secret.map {
+      .init(
+        isAsked: $0.whoami != nil, placement: $0.placement,
+        username: $0.placement.username ?? preset.flatMap(ProviderPreset.named)?.username)
+    }
     return rule
   }
 

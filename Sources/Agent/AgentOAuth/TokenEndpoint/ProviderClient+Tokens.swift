@@ -88,7 +88,8 @@ extension ProviderClient {
   // MARK: revocation (RFC 7009)
 
   package func revoke(_ token: Secret, _ kind: TokenTypeHint) async -> RevocationOutbox.Answer {
-    guard let endpoint = provider.endpoints.revocation else { return .none }
+    guard let endpoint = provider.revocationEndpoint else { return .none }
+    if provider.revokesByOwnRequest { return await revokeInstallationToken(token, at: endpoint) }
     var form = FormBody.naming(token, kind)
     guard let fields = authenticate(&form, at: endpoint),
       case .response(let response) = await send(request("POST", endpoint, fields: fields, body: form.finish()))

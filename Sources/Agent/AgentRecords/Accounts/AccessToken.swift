@@ -13,6 +13,8 @@ package struct AccessToken: Sendable {
   package var tokenType: String
   /// Where a secret stands in a request; nil for a token of OAuth.
   @Rare package var placement: SecretPlacement? = nil
+  /// The user name that goes with a secret, wherever it stands; nil for a token of OAuth.
+  @Rare package var username: String? = nil
   /// The resource of `key`, if the answer or the token itself shows that the token is for it: a server may ignore the
   /// parameter (RFC 8707 §2).
   package var confirmedResource: String?
@@ -63,7 +65,7 @@ package struct AccessToken: Sendable {
 
   /// A secret that a person was given, for one account. `endsIn`: until its end; nil: no end is known.
   package init(
-    secret: Secret, placedAt placement: SecretPlacement, generation: UInt64, endsIn: Milliseconds?,
+    secret: Secret, placedAt placement: SecretPlacement, username: String?, generation: UInt64, endsIn: Milliseconds?,
     clock: any AgentClock, now: Timestamp
   ) {
     key = .standard
@@ -77,7 +79,7 @@ package struct AccessToken: Sendable {
     sentAt = clock.boot()
     bootID = clock.bootID
     sentAtTime = now
-    self.placement = placement
+    (self.placement, self.username) = (placement, username)
   }
 
   /// The `tokenType` of a secret.

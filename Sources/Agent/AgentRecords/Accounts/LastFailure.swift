@@ -8,6 +8,8 @@ package struct LastFailure: Hashable, Sendable {
   package var at: Timestamp
   /// One word for programs; nil where the kind says all.
   package var reason: String?
+  /// The file that was to have a machine's token; not kept on disk.
+  package var file: String? = nil
 
   package init(kind: FailureKind, at: Timestamp, reason: String? = nil) {
     self.kind = kind

@@ -116,7 +116,7 @@ private struct AnswerText: ~Copyable, @unchecked Sendable {
     answer.member("source", TokenMachine.Source.cache.rawValue)
     answer.member("fingerprint", token.facts.fingerprint)
     answer.member("generation", Int64(token.generation))
-    token.placement?.write(to: &answer, as: "placement")
+    token.placement?.write(to: &answer, as: "placement", username: token.username)
     answer.endObject()
     bytes = answer.withBytes { text in
       let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)

@@ -49,7 +49,9 @@ package struct InboxDrain {
         return [.put(partition, .intent, answer.intent.record), .put(partition, .staged, answer.body)]
       }
       return revoking(
-        TokenResponse(body: answer.body)?.refreshToken.flatMap { vault.outbox.entry(forOvertaken: $0, of: origin) })
+        TokenResponse(body: answer.body)?.refreshToken.flatMap {
+          vault.outbox.entry(forOvertaken: OvertakenToken(refreshToken: $0), of: origin)
+        })
     case .unspent(let intent, let id):
       return partition(awaiting: intent, of: id).map { [.delete($0, .intent)] } ?? []
     case .overtaken(let token, let origin): return revoking(vault.outbox.entry(forOvertaken: token, of: origin))

@@ -12,8 +12,7 @@ package enum PendingRecord: InboxRecord {
   case answer(StagedAnswer, of: TokenOrigin)
   /// A refresh that began and spent no token.
   case unspent(ExchangeIntent, of: AccountID)
-  /// A late refresh token of an account that signed out or in again meanwhile.
-  case overtaken(Secret, of: TokenOrigin)
+  case overtaken(OvertakenToken, of: TokenOrigin)
   /// A refresh token of a sign-in that created no account.
   case unclaimed(Secret, at: ProviderName, Provider?, label: String)
 
@@ -43,7 +42,7 @@ package enum PendingRecord: InboxRecord {
       case .overtaken(let token, let origin):
         writer.member("what", Word.overtaken.rawValue)
         origin.write(to: &writer)
-        writer.member("token", token)
+        token.write(to: &writer)
       case .unclaimed(let token, let name, let provider, let label):
         writer.member("what", Word.unclaimed.rawValue)
         writer.member("provider", name.text)
@@ -63,7 +62,7 @@ package enum PendingRecord: InboxRecord {
         return node["body"]?.secret.map { .answer(StagedAnswer(intent: intent, body: $0), of: origin) }
       case (.unspent, _, let intent?):
         return node["account"]?.string.flatMap { AccountID($0) }.map { .unspent(intent, of: $0) }
-      case (.overtaken, let origin?, _): return node["token"]?.secret.map { .overtaken($0, of: origin) }
+      case (.overtaken, let origin?, _): return OvertakenToken(node).map { .overtaken($0, of: origin) }
       case (.unclaimed, _, _):
         guard let token = node["token"]?.secret, let label = node["label"]?.string,
           let provider = node["provider"]?.string.flatMap({ ProviderName($0) })

@@ -82,24 +82,32 @@ extension RevocationOutboxStore {
     return entry
   }
 
-  /// An entry for a refresh token that came too late for its account. Nil if its revocation would end the account's new
+  /// An entry for a token that came too late for its account. Nil if its revocation would end the account's new
   /// sign-in, or if the account was forgotten and its provider is unknown.
-  package func entry(forOvertaken token: Secret, of origin: TokenOrigin) -> OutboxEntry? {
+  package func entry(forOvertaken token: OvertakenToken, of origin: TokenOrigin) -> OutboxEntry? {
     guard let profile = vault.directory.profiles[origin.account] else {
       return origin.provider.flatMap { entry(forForgotten: token, of: origin, at: $0) }
+    }
+    if token.kind == .accessToken {
+      // A server may give a machine that signs in again the token that lives.
+      guard profile.signInStatus != .signedIn, origin.provider?.canRevoke == true else { return nil }
     }
     // The account signed in again meanwhile: a revocation that ends the whole grant would end the new sign-in, too.
     let scope = vault.providerTable.all[profile.provider]?.configuration.revocationScope
     if profile.signInStatus == .signedIn, scope == .grant { return nil }
-    var late = entry(for: token, of: profile, expiresAt: nil)
+    var late = entry(for: token.secret, of: profile, expiresAt: token.expiresAt)
+    late.kind = token.kind
     // The account may have signed in at another client meanwhile.
     late.sender = origin.provider?.forRevocation ?? late.sender
     return late
   }
 
-  /// A refresh token of an account that was forgotten meanwhile: nothing readable of the person is kept with it.
-  private func entry(forForgotten token: Secret, of origin: TokenOrigin, at provider: Provider) -> OutboxEntry? {
-    var entry = entry(forUnclaimed: token, at: provider, of: origin.identity, label: origin.account.text)
+  /// A token of an account that was forgotten meanwhile: nothing readable of the person is kept with it.
+  private func entry(forForgotten token: OvertakenToken, of origin: TokenOrigin, at provider: Provider) -> OutboxEntry?
+  {
+    var entry = entry(forUnclaimed: token.secret, at: provider, of: origin.identity, label: origin.account.text)
+    entry?.kind = token.kind
+    if let end = token.expiresAt, let patience = entry?.expiresAt { entry?.expiresAt = min(end, patience) }
     entry?.identity = try? vault.erased(origin.identity, at: provider.configuration.name)
     return entry
   }
@@ -129,7 +137,7 @@ extension RevocationOutboxStore {
   // MARK: changes
 
   /// Adds an entry for a token that came too late for its account: it must not be used, so it is revoked.
-  package func quarantine(_ token: Secret, of origin: TokenOrigin) -> ChangeSet<OutboxEntry?> {
+  package func quarantine(_ token: OvertakenToken, of origin: TokenOrigin) -> ChangeSet<OutboxEntry?> {
     saving(entry(forOvertaken: token, of: origin))
   }
 

@@ -47,6 +47,7 @@ extension AgentFailure {
       failure.wireReason
     case .token(.store, _): StoreFailure.inputOutput.wireReason
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
+    case .subjectToken(let fault, _, _, _): fault.rawValue
     case .token(.noAnswer, _), .provider(.document(.unavailable(status: 0))): "noAnswer"
     case .wouldNarrow: "wouldNarrow"
     case .identityLacks(let lack, _): lack.rawValue
@@ -114,6 +115,7 @@ extension AgentFailure {
     case .signedOut, .dataSealed: [.reauthenticate]
     case .dataUnderPIN: [.stepUp]
     case .token(let refusal, _): refusal.wireRemedies
+    case .subjectToken(let fault, _, _, _): fault.mayPass ? [] : [.administrator]
     case .rights(.untrusted, _), .rights(.refused, _), .managed, .providerFileGone, .provider(.fileGone):
       [.administrator]
     case .rights(.offline, _), .request(.notSent, _, _): [.connect]

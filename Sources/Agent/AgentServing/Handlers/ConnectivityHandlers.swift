@@ -10,7 +10,8 @@ enum ConnectivityGetHandler: MethodHandler {
   static func handle(_ params: ConnectivityGet.Params, _ call: Call) async throws(AgentFailure)
     -> ConnectivityGet.Result
   {
-    WireConnectivity(call.agent.connectivity.current)
+    let connectivity = call.agent.connectivity
+    return WireConnectivity(connectivity.current, unreachable: call.limits == nil ? connectivity.unreachable : [])
   }
 }
 

@@ -255,6 +255,7 @@ enum ProviderRemoveHandler: MethodHandler {
     }
     call.agent.setup.takeBackRegistration(of: removed)
     call.agent.environment.refusals.forget(params.provider)
+    call.agent.connectivity.removed(params.provider)
     return ProviderRemove.Result(removed: params.provider)
   }
 }

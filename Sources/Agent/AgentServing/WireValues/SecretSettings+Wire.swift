@@ -123,13 +123,15 @@ extension SecretPlacement {
 }
 
 extension WireSecretPlacement {
-  init(_ placement: SecretPlacement) {
+  /// - Parameter username: what goes with the secret wherever it stands.
+  init(_ placement: SecretPlacement, username: String? = nil) {
     switch placement {
     case .header(let name, let template): self.init(in: .header, name: name, format: template.text)
-    case .basic(let username): self.init(in: .basic, username: username)
+    case .basic: self.init(in: .basic)
     case .query(let name): self.init(in: .query, name: name)
     case .path(let template): self.init(in: .path, format: template.text)
     }
+    self.username = placement.username ?? username
   }
 }
 

@@ -115,10 +115,11 @@ extension WireFinding {
 }
 
 extension WireConnectivity {
-  init(_ connectivity: Connectivity) {
+  /// - Parameter unreachable: the providers that can't be reached, for a caller who may know of them.
+  init(_ connectivity: Connectivity, unreachable: [ProviderName] = []) {
     self.init(
       state: WireConnectivityState(connectivity.state), since: connectivity.since,
-      basis: WireConnectivityBasis(connectivity.basis))
+      basis: WireConnectivityBasis(connectivity.basis), unreachable: unreachable.isEmpty ? nil : unreachable)
   }
 }
 

@@ -35,7 +35,7 @@ extension WireToken {
     let token = answer.token
     self.init(
       accessToken: token.secret, tokenType: token.tokenType,
-      placement: token.placement.map { WireSecretPlacement($0) }, expiresAt: answer.expiresAt,
+      placement: token.placement.map { WireSecretPlacement($0, username: token.username) }, expiresAt: answer.expiresAt,
       expiresInSeconds: Int(answer.expiresInSeconds), account: answer.account, issuer: answer.issuer,
       scopes: token.scopes.names, resource: token.resource, source: WireTokenSource(answer.source),
       fingerprint: token.facts.fingerprint, generation: Int(token.generation))

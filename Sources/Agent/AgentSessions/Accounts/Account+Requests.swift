@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import AgentRecords
 package import AgentStore
@@ -106,6 +107,18 @@ extension Account {
 
   /// Records the store's error for the waiting callers.
   func noteStoreError(_ error: AgentFailure) { loaded?.storeError = error.attributed(to: id) }
+
+  /// The provider that an exchange of this account may be sent to; nil if there is none now, which is noted.
+  func exchangeReceiver() async -> Provider? {
+    do throws(AgentFailure) {
+      return try await dependencies.vault.receiver(ofTokensOf: id)
+    } catch {
+      // Its documents may have named another endpoint since, of which the account was not told.
+      if case .token(.interaction, _) = error { await configurationChanged() }
+      noteStoreError(error)
+      return nil
+    }
+  }
 }
 
 extension Account.Loaded {

@@ -32,7 +32,7 @@ extension Account {
       case .refuse(let waiter, .store) where loaded?.storeError != nil:
         waiting.answer(waiter, .failure(loaded!.storeError!))
       case .refuse(let waiter, let refusal):
-        waiting.answer(waiter, .failure(.token(refusal, id)))
+        waiting.answer(waiter, .failure(failure(for: refusal)))
       case .withdrawTokens: break
       case .persistHealth:
         guard let loaded else { continue }
@@ -47,6 +47,21 @@ extension Account {
       }
     }
     publishSession()
+  }
+
+  /// What the caller is told of a refusal. A machine whose file has no token was refused by no provider.
+  private func failure(for refusal: TokenMachine.Refusal) -> AgentFailure {
+    let last = loaded?.lastFailure
+    switch refusal {
+    case .misconfigured(let reason):
+      guard let fault = SubjectTokenFault(rawValue: reason) else { break }
+      return .subjectToken(fault, path: last?.file, retryAfter: nil, id)
+    case .unavailable(let pause):
+      guard let fault = last?.reason.flatMap({ SubjectTokenFault(rawValue: $0) }), fault.mayPass else { break }
+      return .subjectToken(fault, path: last?.file, retryAfter: pause, id)
+    default: break
+    }
+    return .token(refusal, id)
   }
 
   /// Begins an attempt by what the account holds. False if nothing can be begun any more.

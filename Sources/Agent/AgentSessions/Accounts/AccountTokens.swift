@@ -44,8 +44,9 @@ final class AccountTokens {
     let endsIn = facts.expiresAt.map { $0 - now }
     account.loaded?.machine.holdSecret(until: endsIn.map { account.clock.boot() + $0 })
     let token = AccessToken(
-      secret: secret, placedAt: placement.of(username: facts.username), generation: loaded.grant.generation,
-      endsIn: endsIn, clock: account.clock, now: now)
+      secret: secret, placedAt: placement.of(username: facts.username),
+      username: facts.username ?? loaded.machine.usualUsername, generation: loaded.grant.generation, endsIn: endsIn,
+      clock: account.clock, now: now)
     return take(token, boundTo: nil, from: loaded.profile.provider, of: account)
   }
 

@@ -70,15 +70,7 @@ extension ExchangeRunner {
     guard let profile = account.loaded?.profile, let refreshToken = data.refreshToken else {
       return .failed(.store)
     }
-    let provider: Provider
-    do throws(AgentFailure) {
-      provider = try await account.dependencies.vault.receiver(ofTokensOf: profile.id)
-    } catch {
-      // Its documents may have named another endpoint since, of which the account was not told.
-      if case .token(.interaction, _) = error { await account.configurationChanged() }
-      account.noteStoreError(error)
-      return .failed(.store)
-    }
+    guard let provider = await account.exchangeReceiver() else { return .failed(.store) }
     let client = account.dependencies.client(of: provider)
     let began = account.clock.boot()
     let answer = await client.refresh(refreshToken, key: intent.key, boundTo: data.deviceKey) {

@@ -57,7 +57,7 @@ final class ExchangeRunner {
     answers.keep(only: machine.neededAnswers)
     guard let token = answer.refreshToken else { return nil }
     do {
-      return try await account.lateTokens.quarantine(token, of: answer.origin)
+      return try await account.lateTokens.quarantine(OvertakenToken(refreshToken: token), of: answer.origin)
     } catch {
       answers[held] = answer
       machine.takeBack(held)
@@ -72,7 +72,8 @@ final class ExchangeRunner {
       return
     }
     let lateTokens = account.lateTokens
-    account.dependencies.background.start { await lateTokens.revoke(token, of: answer.origin) }
+    let overtaken = OvertakenToken(refreshToken: token)
+    account.dependencies.background.start { await lateTokens.revoke(overtaken, of: answer.origin) }
   }
 
   // MARK: steps

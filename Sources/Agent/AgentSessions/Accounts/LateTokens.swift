@@ -4,20 +4,19 @@ internal import AgentRecords
 internal import AgentStore
 internal import Secrets
 
-/// Revokes refresh tokens that no account keeps: those of an answer that came too late, or that is for another
-/// identity.
+/// Revokes tokens that no account keeps: those of an answer that came too late, or that is for another identity.
 struct LateTokens {
   let vault: VaultActor
   /// Sends an entry of the outbox in the background.
   let send: @Sendable (OutboxEntry) -> Void
 
-  func revoke(_ token: Secret, of origin: TokenOrigin) async {
+  func revoke(_ token: OvertakenToken, of origin: TokenOrigin) async {
     if let entry = try? await quarantine(token, of: origin) { send(entry) }
   }
 
   /// Puts the token into the outbox, or into the inbox while the vault is locked. Returns its entry; nil if there is
   /// none.
-  func quarantine(_ token: Secret, of origin: TokenOrigin) async throws(AgentFailure) -> OutboxEntry? {
+  func quarantine(_ token: OvertakenToken, of origin: TokenOrigin) async throws(AgentFailure) -> OutboxEntry? {
     try await vault.commit(orLeave: PendingRecord.overtaken(token, of: origin)) { vault throws(AgentFailure) in
       vault.outbox.quarantine(token, of: origin)
     } ?? nil

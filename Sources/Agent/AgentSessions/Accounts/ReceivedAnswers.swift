@@ -41,11 +41,11 @@ final class ReceivedAnswers {
     let spent = sent ?? account.loaded?.grant.refreshToken
     let origin = self[answer]?.origin
     await revoke(answer, of: account)
-    if let spent, let origin { await account.lateTokens.revoke(spent, of: origin) }
+    if let spent, let origin { await account.lateTokens.revoke(OvertakenToken(refreshToken: spent), of: origin) }
   }
 
   func revoke(_ answer: ExchangeIntent, of account: isolated Account) async {
     guard let received = self[answer], let token = received.refreshToken else { return }
-    await account.lateTokens.revoke(token, of: received.origin)
+    await account.lateTokens.revoke(OvertakenToken(refreshToken: token), of: received.origin)
   }
 }

@@ -91,6 +91,24 @@ package final class ConnectivityState: Sendable {
     }
   }
 
+  /// The providers whose hosts said last that they can't be reached, sorted.
+  package var unreachable: [ProviderName] {
+    state.withLock { state in
+      state.hostsByProvider.filter { !$0.value.isEmpty && !$0.value.values.contains(true) }.keys.sorted()
+    }
+  }
+
+  /// A provider was removed: what its hosts reported says nothing of the others.
+  package func removed(_ provider: ProviderName) {
+    change(basis: .none) { state in
+      guard let gone = state.hostsByProvider.removeValue(forKey: provider) else { return nil }
+      let others = Set(state.hostsByProvider.values.flatMap(\.keys))
+      for host in gone.keys where !others.contains(host) { state.answeredByHost[host] = nil }
+      let isOfHosts = state.current.state == .offline && state.current.basis == .exchange
+      return isOfHosts && state.answeredByHost.isEmpty ? .unknown : nil
+    }
+  }
+
   /// Sends a request to a provider, and records whether its host answered.
   func send(
     _ request: HTTPRequest, to provider: ProviderName, through http: any HTTPExchange

@@ -68,7 +68,11 @@ package struct MachineAdmission: Sendable {
     case .failed(.unknownOutcome(let reason, let pause)):
       throw .signIn(.exchange(.transient(reason, retryAfter: pause)))
     case .failed(.reauthenticate(let reason)): throw .signIn(.installationRefused(reason))
-    case .failed(let failure): throw .signIn(.exchange(failure))
+    case .failed(let failure):
+      if let fault = failure.subjectTokenFault, case .tokenFile(let path) = grant {
+        throw .subjectToken(fault, path: path, retryAfter: nil, nil)
+      }
+      throw .signIn(.exchange(failure))
     }
   }
 }

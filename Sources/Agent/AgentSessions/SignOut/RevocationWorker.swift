@@ -141,7 +141,9 @@ package actor RevocationWorker {
       : await client(found).revoke(current.token, current.kind)
     let jitter = dependencies.environment.entropy.fraction()
     let tried = current.tried(because: Self.word(answer), isAnswered: answer != .none)
-    switch RevocationOutbox.verdict(answer, ofSecret: isSecret, attempts: current.attempts + 1, jitter: jitter) {
+    let isOwnRequest = found.provider.revokesByOwnRequest
+    switch RevocationOutbox.verdict(answer, toOwnRequest: isOwnRequest, attempts: current.attempts + 1, jitter: jitter)
+    {
     case .confirmed:
       await wasConfirmed(current)
       return .confirmed

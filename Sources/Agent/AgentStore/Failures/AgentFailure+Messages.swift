@@ -31,6 +31,8 @@ extension AgentFailure {
     case .dataUnderPIN, .vault(.dataLocked, _):
       "The sign-out locked this account's data under its PIN. `stepUp.verify` unlocks it."
     case .token(let refusal, _): refusal.message
+    case .subjectToken(let fault, let path, _, let account):
+      fault.message(of: path) + (account == nil ? " Nothing was kept." : " Nothing was deleted.")
     case .notBound:
       "This account's tokens are bearer tokens, so there is no key to prove. If the provider offers DPoP, sign in again for bound tokens."
     case .wouldNarrow(_, .details):

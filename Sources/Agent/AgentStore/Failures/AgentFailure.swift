@@ -48,6 +48,9 @@ package enum AgentFailure: Error, Sendable {
   case dataUnderPIN(AccountID?)
   /// No token can be given.
   case token(TokenMachine.Refusal, AccountID)
+  /// The file in which a platform puts the machine's token has none that can be used. The account is nil where one was
+  /// to be added; `path` where no exchange has read the file since the agent's start.
+  case subjectToken(SubjectTokenFault, path: String?, retryAfter: Milliseconds?, AccountID?)
   /// The provider gives only a token with more rights than these, or one that might take others away from the grant.
   case wouldNarrow(AccountID, UncoveredRights = .scopes)
   /// A refresh brings no ID token that may be given out.
@@ -226,6 +229,7 @@ extension AgentFailure {
     case .denied(let decision), .stepUpWanted(let decision, _): decision.account
     case .unsent(let failure), .sentBefore(let failure, _): failure.account
     case .notFound(_, let id), .dataUnderPIN(let id), .rights(_, let id), .vault(_, let id),
+      .subjectToken(_, _, _, let id),
       .provider(.damaged(let id)):
       id
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.account
@@ -255,6 +259,7 @@ extension AgentFailure {
     case .overloaded(_, let pause), .token(.offline(_, let pause), _), .token(.unavailable(let pause), _),
       .token(.noAnswer(.ended(let pause)), _), .token(.noAnswer(.inDoubt(let pause)), _):
       pause
+    case .subjectToken(_, _, let pause, _): pause
     case .token(.noAnswer(.stillWaiting), _): .seconds(1)
     case .vault(.store, _), .grantStillStored, .backup(.store), .token(.store, _): TokenMachine.storePause
     case .backup(.overtaken): .seconds(1)

@@ -150,11 +150,6 @@ extension ExchangeFailure {
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
     case .transient(let word, _) where FailureClassifier.mayBeOfAPortal(word):
       "A page came instead of the provider's answer, as the sign-in page of a network does: open any page in a browser. Nothing was kept; try again then."
-    case .transient(SubjectTokenFault.unreadable.rawValue, _):
-      SubjectTokenFault.unreadable.message + " Nothing was kept."
-    case .misconfigured(SubjectTokenFault.foreign.rawValue): SubjectTokenFault.foreign.message + " Nothing was kept."
-    case .misconfigured(SubjectTokenFault.malformed.rawValue):
-      SubjectTokenFault.malformed.message + " Nothing was kept."
     case .transient: "The provider could not answer now. Nothing was kept; try again later."
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
     case .misconfigured("invalid_scope"):

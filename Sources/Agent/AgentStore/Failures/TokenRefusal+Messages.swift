@@ -80,9 +80,6 @@ extension TokenMachine.Refusal {
       "The provider gives no token for the resource that was asked for. Nothing was deleted."
     case .misconfigured("invalid_client"):
       "The provider does not accept this client's id or its secret. Correct them by `provider.update`; nothing was deleted."
-    case .misconfigured(SubjectTokenFault.foreign.rawValue): SubjectTokenFault.foreign.message + " Nothing was deleted."
-    case .misconfigured(SubjectTokenFault.malformed.rawValue):
-      SubjectTokenFault.malformed.message + " Nothing was deleted."
     case .misconfigured:
       "The provider refuses this client's configuration. Correct it by `provider.update`; nothing was deleted."
     case .offline(.proxy(let failure), _): "\(failure.explanation) There is no new token; the session is kept."

@@ -3,7 +3,8 @@ public import JSONRPC
 
 /// A placement as the contract writes it, and as a provider's record has it.
 extension SecretPlacement {
-  public func write(to writer: inout JSONWriter, as name: StaticString) {
+  /// - Parameter username: what goes with the secret, for tools that ask for a user name beside it wherever it stands.
+  public func write(to writer: inout JSONWriter, as name: StaticString, username: String? = nil) {
     writer.key(name)
     writer.beginObject()
     switch self {
@@ -11,9 +12,7 @@ extension SecretPlacement {
       writer.member("in", "header")
       writer.member("name", name)
       writer.member("format", template.text)
-    case .basic(let username):
-      writer.member("in", "basic")
-      writer.member("username", username)
+    case .basic: writer.member("in", "basic")
     case .query(let name):
       writer.member("in", "query")
       writer.member("name", name)
@@ -21,6 +20,7 @@ extension SecretPlacement {
       writer.member("in", "path")
       writer.member("format", template.text)
     }
+    writer.member("username", self.username ?? username)
     writer.endObject()
   }
 

@@ -24,7 +24,7 @@ public enum RevocationOutbox {
     case unsupported
     /// The server refuses this client, and says nothing about the token.
     case refused(after: Milliseconds)
-    /// The server refuses the secret itself, which is what a revoked one gets.
+    /// The server refuses the secret or token itself, which is what a revoked one gets.
     case refusedForGood
     case again(after: Milliseconds)
   }
@@ -63,16 +63,16 @@ public enum RevocationOutbox {
 
   /// `jitter` is a fraction from 0 up to, not including, 1; `attempts` includes the latest attempt.
   ///
-  /// - Parameter isSecret: the request is the provider's own for its secrets, and none of RFC 7009 (docs/secrets.md,
-  ///   Revocation).
+  /// - Parameter isOwnRequest: the request is the provider's own, which the secret or the token itself authorizes, and none
+  ///   of RFC 7009 (docs/secrets.md, Revocation; docs/machines.md, GitHub Apps).
   public static func verdict(
-    _ answer: Answer, ofSecret isSecret: Bool = false, attempts: Int, jitter: Double
+    _ answer: Answer, toOwnRequest isOwnRequest: Bool = false, attempts: Int, jitter: Double
   ) -> Verdict {
     switch answer {
-    case .response(200..<300, _, _) where isSecret, .response(404, _, _) where isSecret,
-      .response(410, _, _) where isSecret:
+    case .response(200..<300, _, _) where isOwnRequest, .response(404, _, _) where isOwnRequest,
+      .response(410, _, _) where isOwnRequest:
       return .confirmed
-    case .response(401, _, _) where isSecret, .response(403, _, _) where isSecret: return .refusedForGood
+    case .response(401, _, _) where isOwnRequest, .response(403, _, _) where isOwnRequest: return .refusedForGood
     // RFC 7009 §2.2 has 200; some servers say 204.
     case .response(200..<300, nil, _), .response(200..<300, ""?, _): return .confirmed
     case .response(200..<300, let error?, _) where errorsOfTheToken.contains(error),

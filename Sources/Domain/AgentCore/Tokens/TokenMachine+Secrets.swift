@@ -21,6 +21,9 @@ extension TokenMachine {
   /// Where the secret stands in a request; nil for an account that holds none.
   public var secretPlacement: SecretPlacement? { grant.replay.rule.secrets?.placement }
 
+  /// The user name beside the secret, where the account has none of its own; nil if its provider knows none.
+  public var usualUsername: String? { grant.replay.rule.secrets?.username }
+
   /// When the secret ends.
   public var secretEnd: BootInstant? { heldSecret?.end }
 

@@ -34,12 +34,16 @@ struct Rotate: ParsableCommand {
     let provider = try ProviderInfo.named(known.provider, via: &agent)
     let page = common.json ? nil : provider.flatMap { KeyPage(of: $0, isOpened: false) }
     let given = try secret.read(question: "New key or password for \(known.label) (not shown): ", page: page)
-    try agent.call("account.replace") { writer in
-      writer.member("account", known.id)
-      secret.write(given, to: &writer)
-    } result: { result in
-      if common.json { return Output.answer(json: result.raw) }
-      Output.done(Text.shown("Replaced: \(known.label) has the new key."))
+    do throws(CommandFailure) {
+      try agent.call("account.replace") { writer in
+        writer.member("account", known.id)
+        secret.write(given, to: &writer)
+      } result: { result in
+        if common.json { return Output.answer(json: result.raw) }
+        Output.done(Text.shown("Replaced: \(known.label) has the new key."))
+      }
+    } catch {
+      throw provider.map { error.naming($0) } ?? error
     }
   }
 }

@@ -66,15 +66,19 @@ struct GivenSecret {
     let username = try username == nil && account == nil ? askedUsername() : username
     let account = try account.map { (name) throws(CommandFailure) in try AccountInfo.named(name, via: &agent) }
     let replaced = account.flatMap { $0.state == "signedOut" ? nil : $0.id }
-    return try agent.call(replaced == nil ? "account.add" : "account.replace") { writer in
-      options.write(secret, to: &writer)
-      if let replaced { return writer.member("account", replaced) }
-      writer.member("provider", provider.name)
-      writer.member("username", username)
-      writer.member("alias", alias)
-    } result: { (result) throws(CommandFailure) in
-      guard let account = result["account"]?.string else { throw CommandFailure.notUnderstood }
-      return account
+    do throws(CommandFailure) {
+      return try agent.call(replaced == nil ? "account.add" : "account.replace") { writer in
+        options.write(secret, to: &writer)
+        if let replaced { return writer.member("account", replaced) }
+        writer.member("provider", provider.name)
+        writer.member("username", username)
+        writer.member("alias", alias)
+      } result: { (result) throws(CommandFailure) in
+        guard let account = result["account"]?.string else { throw CommandFailure.notUnderstood }
+        return account
+      }
+    } catch {
+      throw error.naming(provider)
     }
   }
 

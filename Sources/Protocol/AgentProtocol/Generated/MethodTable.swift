@@ -105,5 +105,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "8c7c2505df21cb0f6cee3bc59deeb17300e26e546b562adcfee62916f68c918a"
+  public static let schemaDigest = "83ab1d81b1d01ac2ac87fd4785f95b3cba1c1ec1b5db2b53dcd99953c83b7d73"
 }

@@ -653,15 +653,20 @@ public struct WireConnectivity: WireWritable, Sendable {
   public var state: WireConnectivityState
   public var since: Timestamp
   public var basis: WireConnectivityBasis
+  /// The providers whose servers could not be reached when the agent asked them last, sorted. Absent without one, and
+  /// for a caller with a grant.
+  public var unreachable: [ProviderName]?
 
   public init(
     state: WireConnectivityState,
     since: Timestamp,
-    basis: WireConnectivityBasis
+    basis: WireConnectivityBasis,
+    unreachable: [ProviderName]? = nil
   ) {
     self.state = state
     self.since = since
     self.basis = basis
+    self.unreachable = unreachable
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -672,6 +677,10 @@ public struct WireConnectivity: WireWritable, Sendable {
     writer.timestamp(since)
     writer.key("basis")
     writer.string(basis.rawValue)
+    if let unreachable {
+      writer.key("unreachable")
+      writer.list(unreachable) { item, writer in writer.string(item.text) }
+    }
     writer.endObject()
   }
 }
@@ -2445,7 +2454,8 @@ public struct WireSecretPlacement: WireReadable, WireWritable, Sendable {
   public var name: String?
   /// With `{secret}` once. Absent for `header`: `Bearer {secret}`.
   public var format: String?
-  /// For `basic`. The account's own `username` comes first.
+  /// For `basic`. The account's own `username` comes first. `token.get` names it wherever the secret stands, for
+  /// tools that ask for a user name beside a password.
   public var username: String?
 
   public init(

@@ -44,7 +44,7 @@ import Testing
   @Test func revocationOfASecret_endsByTheProvidersWord() {
     func verdict(_ status: Int) -> RevocationOutbox.Verdict {
       RevocationOutbox.verdict(
-        .response(status: status, error: nil, retryAfter: nil), ofSecret: true, attempts: 1, jitter: 0)
+        .response(status: status, error: nil, retryAfter: nil), toOwnRequest: true, attempts: 1, jitter: 0)
     }
     for status in [200, 202, 204, 404, 410] { #expect(verdict(status) == .confirmed) }
     for status in [401, 403] { #expect(verdict(status) == .refusedForGood) }

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from keyring import backend, credentials, errors
 
 from .._errors import AgentNotRunning, AgentStartFailed, InvalidParams, LanyardError, OriginRefused
-from .._generated import AccountResolveResult, InteractionRequired, NotFound, ReauthenticationRequired, SignedOut
+from .._generated import AccountResolveResult, InteractionRequired, NotFound, ReauthenticationRequired, SignedOut, Token
 from .._sync import Client
 from ._exchange import is_bound
 from ._origins import Origins, is_safe
@@ -70,7 +70,7 @@ class LanyardKeyring(backend.KeyringBackend):
             KeyringError: The agent has no token, or can't tell which account answers.
         """
         found = _find(service, username)
-        return None if found is None else _token(found.account)
+        return None if found is None else _token(found.account).access_token
 
     def get_credential(self, service: str, username: Optional[str]) -> Optional[credentials.Credential]:
         """The access token for a service, and the name to send with it.
@@ -86,7 +86,12 @@ class LanyardKeyring(backend.KeyringBackend):
             KeyringError: The agent has no token, or can't tell which account answers.
         """
         found = _find(service, username)
-        return None if found is None else credentials.SimpleCredential(username or found.user, _token(found.account))
+        if found is None:
+            return None
+        token = _token(found.account)
+        # A key has the user name of its account, wherever a program would send it.
+        own = token.placement.username if token.placement is not None else None
+        return credentials.SimpleCredential(username or own or found.user, token.access_token)
 
     def set_password(self, service: str, username: str, password: str) -> None:
         """Refuses: tokens come from the provider.
@@ -182,7 +187,7 @@ def _named() -> Iterator[Tuple[Origins, str]]:
             continue
 
 
-def _token(account: str) -> str:
+def _token(account: str) -> Token:
     try:
         with Client(name="lanyard-keyring") as client:
             token = client.token.get(account=account)
@@ -193,4 +198,4 @@ def _token(account: str) -> str:
         raise errors.KeyringError(f"Lanyard: {error}") from None
     if is_bound(token):
         raise errors.KeyringError("Lanyard: the account's tokens are bound to a key, and a password proves none")
-    return token.access_token
+    return token

@@ -1644,6 +1644,9 @@ public struct Connectivity: Record, WireRecord {
   /// with a provider. `interface`: the machine's network interfaces. One of `none`, `report`, `exchange`,
   /// `interface`.
   public var basis: ConnectivityBasis
+  /// The providers whose servers could not be reached when the agent asked them last, sorted. Absent without one, and
+  /// for a caller with a grant.
+  public var unreachable: [String]?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -1651,20 +1654,23 @@ public struct Connectivity: Record, WireRecord {
     state: ConnectivityState,
     since: Date,
     basis: ConnectivityBasis,
+    unreachable: [String]? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.state = state
     self.since = since
     self.basis = basis
+    self.unreachable = unreachable
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["state", "since", "basis"]
+  private static let memberNames: Set<String> = ["state", "since", "basis", "unreachable"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     state = try members.required("state")
     since = try members.required("since")
     basis = try members.required("basis")
+    unreachable = try members.optional("unreachable")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -1672,6 +1678,7 @@ public struct Connectivity: Record, WireRecord {
     writer.member("state", state)
     writer.member("since", since)
     writer.member("basis", basis)
+    writer.member("unreachable", unreachable)
   }
 }
 
@@ -4880,7 +4887,8 @@ public struct SecretPlacement: Record, WireRecord {
   public var name: String?
   /// With `{secret}` once. Absent for `header`: `Bearer {secret}`.
   public var format: String?
-  /// For `basic`. The account's own `username` comes first.
+  /// For `basic`. The account's own `username` comes first. `token.get` names it wherever the secret stands, for
+  /// tools that ask for a user name beside a password.
   public var username: String?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers

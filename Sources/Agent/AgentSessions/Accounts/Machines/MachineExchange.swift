@@ -10,11 +10,20 @@ internal import Secrets
 /// nothing, so that it needs no journal. A part of `Account`, to which its functions are isolated.
 struct MachineExchange: UnjournaledExchange {
   let attempt: TokenMachine.Attempt
-  let epoch: UInt64
+  /// As it was when the attempt began.
+  let profile: AccountProfile
+  var epoch: UInt64 { profile.epoch }
+
+  /// An answer, with whom it was asked of.
+  private struct Reply {
+    var answer: ProviderClient.MachineAnswer
+    /// Nil if nothing was asked.
+    var provider: Provider? = nil
+  }
 
   static func run(_ attempt: TokenMachine.Attempt, of account: isolated Account) async {
     guard let loaded = account.loaded else { return }
-    let exchange = MachineExchange(attempt: attempt, epoch: loaded.profile.epoch)
+    let exchange = MachineExchange(attempt: attempt, profile: loaded.profile)
     let gate = account.dependencies.gate
     let ticket = gate.ticket()
     let began = account.clock.boot()
@@ -23,9 +32,9 @@ struct MachineExchange: UnjournaledExchange {
       await gate.enter(ticket, issuer: loaded.profile.identity.issuer, isWanted: loaded.machine.isWanted)
     else { return }
     account.dependencies.environment.figures.exchangeWaited(since: began)
-    let answer = await exchange.ask(account)
+    let reply = await exchange.ask(account)
     gate.leave(ticket)
-    await exchange.end(answer, of: account)
+    await exchange.end(reply, of: account)
   }
 
   /// The account may have gone on with another sign-in, or the vault may be locked.
@@ -34,39 +43,43 @@ struct MachineExchange: UnjournaledExchange {
     return loaded.profile.epoch == epoch && loaded.machine.exchange == attempt
   }
 
-  private func ask(_ account: isolated Account) async -> ProviderClient.MachineAnswer {
-    guard isCurrent(account) else { return .failed(.store) }
-    let provider: Provider
-    do throws(AgentFailure) {
-      provider = try await account.dependencies.vault.receiver(ofTokensOf: account.id)
-    } catch {
-      // Its documents may have named another endpoint since, of which the account was not told.
-      if case .token(.interaction, _) = error { await account.configurationChanged() }
-      account.noteStoreError(error)
-      return .failed(.store)
-    }
-    guard isCurrent(account), let grant = provider.configuration.machine else { return .failed(.store) }
+  private func ask(_ account: isolated Account) async -> Reply {
+    guard isCurrent(account), let provider = await account.exchangeReceiver(), isCurrent(account),
+      let grant = provider.configuration.machine
+    else { return Reply(answer: .failed(.store)) }
     let began = account.clock.boot()
     let answer = await account.dependencies.client(of: provider).machineToken(
       grant, for: attempt.key, boundTo: account.loaded?.grant.deviceKey)
     account.dependencies.environment.figures.exchangeTook(since: began)
     account.noteSilence(after: answer.failure, of: provider)
-    return answer
+    return Reply(answer: answer, provider: provider)
   }
 
-  private func end(_ answer: ProviderClient.MachineAnswer, of account: isolated Account) async {
-    switch answer {
-    case .token(let response, let sentAt): await succeeded(response, sentAt: sentAt, account)
-    case .failed(let failure): await failed(failure, account)
+  private func end(_ reply: Reply, of account: isolated Account) async {
+    switch reply.answer {
+    case .token(let response, let sentAt):
+      guard await succeeded(response, sentAt: sentAt, account) else { return await revoke(response, reply, account) }
+    case .failed(let failure): await failed(failure, of: reply.provider, account)
     }
   }
 
+  /// The account signed out while the token was on its way: it would live on unseen.
+  private func revoke(_ response: TokenResponse, _ reply: Reply, _ account: isolated Account) async {
+    guard let token = response.accessToken else { return }
+    let now = account.dependencies.time.now(for: profile.provider)
+    let late = OvertakenToken(accessToken: token, expiresAt: response.expiresIn.map { now + $0 })
+    await account.lateTokens.revoke(late, of: TokenOrigin(profile, reply.provider))
+  }
+
   /// Stores what the answer says of the account before the callers are answered.
-  private func succeeded(_ response: TokenResponse, sentAt: BootInstant, _ account: isolated Account) async {
-    guard isCurrent(account), let loaded = account.loaded else { return }
+  ///
+  /// - Returns: false if the account has gone on without the answer.
+  private func succeeded(_ response: TokenResponse, sentAt: BootInstant, _ account: isolated Account) async -> Bool {
+    guard isCurrent(account), let loaded = account.loaded else { return false }
     let response = response.usable(with: loaded.grant.deviceKey)
     guard response.accessToken != nil else {
-      return await failed(.misconfigured(TokenMachine.noUsableToken), account)
+      await failed(.misconfigured(TokenMachine.noUsableToken), account)
+      return true
     }
     let answered = ExchangeIntent(
       attempt: attempt.number, epoch: epoch, generation: loaded.grant.generation, fingerprint: "",
@@ -75,18 +88,25 @@ struct MachineExchange: UnjournaledExchange {
     let renewed = RenewedGrant(
       renewing: loaded, by: response, .none, sent: nil, for: answered, clock: account.clock,
       now: account.dependencies.time.now(for: loaded.profile.provider))
-    if renewed.isUnbound { return await failed(.misconfigured(TokenMachine.notBound), account) }
+    if renewed.isUnbound {
+      await failed(.misconfigured(TokenMachine.notBound), account)
+      return true
+    }
     do throws(AgentFailure) {
       let stored = try await account.journal.finish(
         answered, grant: renewed.grant, bindingChanged: renewed.bindingChanged, answer: response,
         tokens: account.tokens.storable(with: renewed.accessToken, of: account))
-      guard let stored, isCurrent(account) else { return }
+      guard let stored, isCurrent(account) else { return false }
       adopt(renewed, stored, account)
     } catch {
-      if error.isLocked { return account.release(.locked) }
+      if error.isLocked {
+        account.release(.locked)
+        return false
+      }
       account.noteStoreError(error)
       await failed(.store, account)
     }
+    return true
   }
 
   private func adopt(_ renewed: RenewedGrant, _ stored: FinishedExchange, _ account: isolated Account) {
@@ -120,8 +140,9 @@ struct MachineExchange: UnjournaledExchange {
     account.renewal.watch(account)
   }
 
-  private func failed(_ failure: ExchangeFailure, _ account: isolated Account) async {
+  private func failed(_ failure: ExchangeFailure, of provider: Provider? = nil, _ account: isolated Account) async {
     guard let effects = await settle(failure, account) else { return }
+    if case .tokenFile(let path)? = provider?.configuration.machine { account.loaded?.lastFailure?.file = path }
     account.count(ExchangeOutcome(failure), at: account.clock.boot())
     account.perform(effects)
     account.renewal.watch(account)

@@ -39,13 +39,7 @@ struct SecretConfirmation: UnjournaledExchange {
     guard isCurrent(account), let loaded = account.loaded, let secret = loaded.grant.refreshToken else {
       return .failed(.store)
     }
-    let provider: Provider
-    do throws(AgentFailure) {
-      provider = try await account.dependencies.vault.receiver(ofTokensOf: account.id)
-    } catch {
-      account.noteStoreError(error)
-      return .failed(.store)
-    }
+    guard let provider = await account.exchangeReceiver() else { return .failed(.store) }
     return await account.dependencies.client(of: provider).whoami(secret, username: loaded.profile.secret?.username)
   }
 

@@ -61,12 +61,12 @@ struct CredentialDocker: ParsableCommand {
       guard let found = try ResourceCredential.find(address, user: user, named: common.account, via: &agent) else {
         continue
       }
-      let username = try found.username(for: address, asked: user, via: &agent)
+      let usual = try found.usualUsername(for: address, via: &agent)
       return try found.token(via: &agent) { (token) throws(CommandFailure) in
         var answer = JSONWriter()
         answer.beginObject()
         answer.member("ServerURL", server)
-        answer.member("Username", username)
+        answer.member("Username", token.username(asked: user, usual: usual))
         answer.member("Secret", "", token)
         answer.endObject()
         answer.text("\n")

@@ -30,7 +30,7 @@ struct CredentialGit: ParsableCommand {
     let found = try ResourceCredential.find(address, user: request.username, named: common.account, via: &agent)
     guard let found else { return }
     if operation == "erase" { return try reject(request, of: found, via: &agent) }
-    let username = try found.username(for: address, asked: request.username, via: &agent)
+    let usual = try found.usualUsername(for: address, via: &agent)
     try found.token(via: &agent) { (token) throws(CommandFailure) in
       var answer = JSONWriter()
       func line(_ name: String, _ value: String) { answer.text("\(name)=\(value)\n") }
@@ -42,7 +42,7 @@ struct CredentialGit: ParsableCommand {
         answer.text("\n")
         line("ephemeral", "1")
       } else {
-        line("username", username)
+        line("username", token.username(asked: request.username, usual: usual))
         answer.text("password=")
         answer.text(token)
         answer.text("\n")

@@ -53,8 +53,9 @@ struct CredentialKeyring: ParsableCommand {
       // As keyring itself: nothing on any stream.
       throw OtherAnswer(status: .other)
     }
-    let name = mode == "creds" ? try found.username(for: address, asked: user, via: &agent) : nil
+    let usual = mode == "creds" ? try found.usualUsername(for: address, via: &agent) : nil
     try found.token(via: &agent) { (token) throws(CommandFailure) in
+      let name = usual.map { token.username(asked: user, usual: $0) }
       var answer = JSONWriter()
       if output == "json" {
         answer.beginObject()

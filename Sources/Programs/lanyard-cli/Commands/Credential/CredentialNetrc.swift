@@ -29,12 +29,14 @@ struct CredentialNetrc: ParsableCommand {
         throw .usage("A user name in .netrc can't contain white space.")
       }
     }
-    if let login = user ?? address.user { try check(login) }
+    let asked = user ?? address.user
+    if let asked { try check(asked) }
     var agent = try common.connect()
     let found = try ResourceCredential.require(address, common, via: &agent)
-    let login = try found.username(for: address, asked: user ?? address.user, via: &agent)
-    try check(login)
+    let usual = try found.usualUsername(for: address, via: &agent)
     try found.token(via: &agent) { (token) throws(CommandFailure) in
+      let login = token.username(asked: asked, usual: usual)
+      try check(login)
       // Behind a space another entry could begin, for another host.
       guard token.withBytes({ !$0.contains(UInt8(ascii: " ")) && $0.first != UInt8(ascii: "\"") }) else {
         throw CommandFailure(

@@ -124,20 +124,13 @@ struct ResourceCredential {
     }
   }
 
-  /// The user name beside the token where a server wants Basic authentication: that of the account's secret or of its
-  /// provider, or what the server is known to want.
-  ///
-  /// - Parameter asked: the one that the tool knows.
-  func username(
-    for address: ResourceAddress, asked: String?, via agent: inout AgentConnection
+  /// The user name beside the token of an account that holds no secret, where a server wants Basic authentication.
+  func usualUsername(
+    for address: ResourceAddress, via agent: inout AgentConnection
   ) throws(CommandFailure) -> String {
-    if let asked { return asked }
-    // A grant may give the token and not tell of the account, or of its provider.
-    guard let info = try AccountInfo.told(account, via: &agent) else { return PlaceholderUser.name(for: address.url) }
-    if info.isInstallation { return PlaceholderUser.ofSecret }
-    guard info.kind == "secret" else { return PlaceholderUser.name(for: address.url) }
-    if let own = info.username { return own }
-    return (try? ProviderInfo.named(info.provider, via: &agent))?.username ?? PlaceholderUser.ofSecret
+    // A grant may give the token and not tell of the account.
+    let isInstallation = try AccountInfo.told(account, via: &agent)?.isInstallation == true
+    return isInstallation ? PlaceholderUser.ofSecret : PlaceholderUser.name(for: address.url)
   }
 
   /// Gets an ID token and passes it to `body`.
@@ -159,6 +152,17 @@ struct IssuedCredential {
   let isSecret: Bool
   /// Where it stands in a request.
   let placement: SecretPlacement
+  /// The account's or its provider's, for a secret.
+  private let username: String?
+
+  /// The user name beside it where a server wants Basic authentication.
+  ///
+  /// - Parameters:
+  ///   - asked: the one that the tool knows.
+  ///   - usual: what goes with a token of OAuth.
+  func username(asked: String?, usual: String) -> String {
+    asked ?? (isSecret ? username ?? PlaceholderUser.ofSecret : usual)
+  }
 
   /// - Throws: a failure if a character of the token could end a line or a header field.
   init(_ answer: JSONNode, in member: StaticString) throws(CommandFailure) {
@@ -172,6 +176,7 @@ struct IssuedCredential {
     self.answer = answer
     self.secret = secret
     self.placement = placement
+    username = answer["placement"]?["username"]?.string
   }
 
   /// On this machine's clock, by which the tools count; `expiresAt` of the answer is on the provider's.

@@ -38,7 +38,9 @@ struct Status: ParsableCommand {
     }
     // Last, so that the count of accounts by their states knows what the session told.
     let info = try agent.call("agent.status") { AgentInfo($0) }
-    return StatusReport(agent: info, selection: selection, account: found, session: session, problem: problem)
+    let network = info.connectivity == "offline" ? try? agent.call("connectivity.get") { NetworkInfo($0) } : nil
+    return StatusReport(
+      agent: info, network: network, selection: selection, account: found, session: session, problem: problem)
   }
 
   func show(_ report: StatusReport) {

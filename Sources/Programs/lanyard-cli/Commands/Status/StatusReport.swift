@@ -4,6 +4,8 @@ import JSONRPC
 /// The output of `lanyard status`.
 struct StatusReport {
   var agent: AgentInfo
+  /// Nil while the network is there, or not known.
+  var network: NetworkInfo?
   var selection: AccountSelection?
   var account: AccountInfo?
   var session: SessionInfo?
@@ -22,7 +24,7 @@ struct StatusReport {
     facts.add("Vault", styled: vault)
     facts.add("Confinement", agent.confinementWords)
     addAdministrator(to: &facts)
-    facts.add("Network", agent.connectivity)
+    facts.add("Network", network?.words ?? agent.connectivity)
     facts.add("Accounts", accounts)
     if agent.pendingRevocations > 0 { facts.add("Revocations", "\(agent.pendingRevocations) waiting to be sent") }
     if agent.pendingOperations > 0 { facts.add("Operations", "\(agent.pendingOperations) queued") }

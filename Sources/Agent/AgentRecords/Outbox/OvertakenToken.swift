@@ -1,0 +1,35 @@
+package import AgentModel
+package import AgentOAuth
+internal import JSONRPC
+internal import SecretJSON
+package import Secrets
+
+/// A token that came too late for its account, which signed out or in again meanwhile.
+package struct OvertakenToken: Sendable {
+  package var secret: Secret
+  package var kind: TokenTypeHint
+  /// By the provider's time; nil if that is not known.
+  package var expiresAt: Timestamp?
+
+  package init(refreshToken secret: Secret) {
+    (self.secret, kind) = (secret, .refreshToken)
+  }
+
+  /// Of a machine, which has no refresh token that would take it along.
+  package init(accessToken secret: Secret, expiresAt: Timestamp?) {
+    (self.secret, kind, self.expiresAt) = (secret, .accessToken, expiresAt)
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.member("token", secret)
+    if kind == .accessToken { writer.member("kind", kind.rawValue) }
+    writer.member("expiresAt", expiresAt?.milliseconds)
+  }
+
+  init?(_ node: JSONNode) {
+    guard let secret = node["token"]?.secret else { return nil }
+    self.secret = secret
+    kind = node["kind"]?.string.flatMap { TokenTypeHint(rawValue: $0) } ?? .refreshToken
+    expiresAt = node["expiresAt"]?.timestamp
+  }
+}
