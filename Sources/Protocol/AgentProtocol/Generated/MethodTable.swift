@@ -5,6 +5,9 @@
 public enum MethodTable {
   /// All methods, sorted by name.
   public static let all: [MethodInfo] = [
+    AccessDecide.info,
+    AccessList.info,
+    AccessRequest.info,
     AccountAdd.info,
     AccountForget.info,
     AccountGet.info,
@@ -27,6 +30,8 @@ public enum MethodTable {
     AgentShutdown.info,
     AgentStatus.info,
     AgentUnlock.info,
+    ApprovalDecide.info,
+    ApprovalList.info,
     AuditList.info,
     AuditVerify.info,
     AuthorizationCheck.info,
@@ -105,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "9fd6d00e9df577791df96d5fdc16b306d3edcd44c11c28857d88746595de180e"
+  public static let schemaDigest = "d421e426b5430ea5aa2c32c89a93ac6ec3f31c7930880f080f3e256afb9e0973"
 }
