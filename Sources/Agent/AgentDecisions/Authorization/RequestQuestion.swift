@@ -1,4 +1,4 @@
-internal import AgentCore
+package import AgentCore
 package import AgentModel
 package import AgentRecords
 package import AgentStore
@@ -18,6 +18,8 @@ package struct RequestQuestion: Sendable {
   package var capability: String?
   /// How long a denial may wait for the provider's confirmation.
   package var waitSeconds = 0
+  /// The capabilities for which a person approved this request.
+  package var approved: Set<String> = []
 
   package init(
     account: AccountID, provider: ProviderName, method: String, url: HTTPURL, event: AuditEntry.Event,
@@ -34,6 +36,9 @@ package struct RequestQuestion: Sendable {
   }
 
   var isRead: Bool { RequestMachine.isRead(method) }
+
+  /// A capability may have it wait for a person.
+  var isApprovable: Bool { caller.isForAgent && caller.grant != nil }
 }
 
 /// The decision about a request, which is in the audit log where one is wanted there.
@@ -43,12 +48,16 @@ package enum RequestVerdict: Sendable {
   case denied(RecordedDecision, all: [RecordedDecision])
   /// No capability names the request, and the grant is an AI agent's.
   case notCovered
+  /// Nothing is missing but a person's approval. Nothing was written or counted.
+  case unapproved(Approvals.Wish)
 }
 
 /// A request is allowed, as long as nothing changes that it was decided from.
 package struct RequestPermit: Sendable {
   /// Of the closest capability; nil if none names the request.
   package var decision: RecordedDecision?
+  /// As `RequestQuestion.approved`.
+  var approved: Set<String> = []
   let ticket: DecisionCache.Ticket
 }
 

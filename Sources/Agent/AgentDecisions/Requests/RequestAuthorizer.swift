@@ -76,7 +76,7 @@ package struct RequestAuthorizer: Sendable {
   private static let mostTries = 10
 
   package func authorize(_ wanted: RequestToAuthorize) async throws(AgentFailure) -> AuthorizedRequest {
-    let (question, key) = try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
+    var (question, key) = try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
       try await cover(wanted)
     }
     var permit = try await permit(question, wanted)
@@ -90,12 +90,15 @@ package struct RequestAuthorizer: Sendable {
         try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
           let now = try await account.dependencies.vault.requestRoute(of: wanted.account)
           guard now.origins.contains(question.url.origin) else { throw .originNotAllowed(wanted.account) }
+          try requireCovers(question.url, wanted.limits)
           try requireLive(wanted.limits)
         }
         authorized.decision = permit.decision
         authorized.otherTokens = otherTokens(than: authorized, for: wanted, account)
         return authorized
       }
+      // It is the same request still.
+      question.approved = permit.approved
       permit = try await self.permit(question, wanted)
     }
     throw .overloaded("decisions about an account that keeps changing")
@@ -156,28 +159,39 @@ package struct RequestAuthorizer: Sendable {
     _ = try await decisions.audit.record([entry], offering: [nil]) { _ in true }
   }
 
-  /// Decides; asks the person where nothing but their confirmation is missing.
+  /// Decides; has the request wait for a person where a capability wants that, and asks the person where nothing but their
+  /// confirmation is missing.
   private func permit(
     _ question: RequestQuestion, _ wanted: RequestToAuthorize
   ) async throws(AgentFailure) -> RequestPermit {
-    let verdict = try await decisions.decide(question)
-    let unconfirmed = wanted.mayPrompt ? verdict.unconfirmed(isRead: question.isRead) : []
-    guard !unconfirmed.isEmpty, case .denied(let told, _) = verdict else {
+    var question = question
+    for _ in 0..<Self.mostTries {
+      var verdict: RequestVerdict
+      (verdict, question) = try await decisions.approved(question, prompting: wanted.mayPrompt ? prompts : nil)
+      if wanted.mayPrompt, !verdict.unconfirmed(isRead: question.isRead).isEmpty {
+        verdict = try await confirmed(question, wanted)
+      }
+      // The confirmation of one capability does not approve another.
+      if case .unapproved = verdict { continue }
       return try verdict.permit(of: question.account, isRead: question.isRead)
     }
-    return try await prompts.inTurn(question.account) { [self] () async throws(AgentFailure) in
+    throw .overloaded("decisions about an account that keeps changing")
+  }
+
+  private func confirmed(
+    _ question: RequestQuestion, _ wanted: RequestToAuthorize
+  ) async throws(AgentFailure) -> RequestVerdict {
+    try await prompts.inTurn(question.account) { [self] () async throws(AgentFailure) in
       // While this one waited for its turn, the person may have confirmed the same.
       let verdict = try await decisions.decide(question)
       let unconfirmed = verdict.unconfirmed(isRead: question.isRead)
-      guard !unconfirmed.isEmpty else {
-        return try verdict.permit(of: question.account, isRead: question.isRead)
-      }
+      guard !unconfirmed.isEmpty, case .denied(let told, _) = verdict else { return verdict }
       try requireLive(wanted.limits)
       if let refusal = try await prompts.ask(question, about: unconfirmed) {
         throw .stepUpWanted(told, prompt: refusal)
       }
       try requireLive(wanted.limits)
-      return try await decisions.decide(question).permit(of: question.account, isRead: question.isRead)
+      return try await decisions.decide(question)
     }
   }
 
@@ -227,6 +241,14 @@ package struct RequestAuthorizer: Sendable {
   /// Some hundred tokens.
   private static let mostOtherBytes = 256 << 10
 
+  /// Throws if what a person added for this origin counts no more.
+  private func requireCovers(_ url: HTTPURL, _ limits: RequestLimits) throws(AgentFailure) {
+    let named = limits.named.flatMap { grants.limits(of: $0.id)?.permission }
+    guard [limits.own?.permission, named].allSatisfy({ $0?.covers(origin: url.origin) ?? true }) else {
+      throw .caller(.notCovered)
+    }
+  }
+
   /// Throws if a grant was revoked or has ended.
   private func requireLive(_ limits: RequestLimits) throws(AgentFailure) {
     let now = decisions.clock.boot()
@@ -256,9 +278,11 @@ package struct RequestLimits: Sendable {
 
   package var caller: RequestCaller {
     let permission = permission
-    return RequestCaller(
+    var caller = RequestCaller(
       isForAgent: permission?.isForAgent ?? false, scopes: permission?.scopes,
       grant: named?.id ?? own?.grants.last, client: named?.client ?? ownClient)
+    caller.addedMethods = permission?.addedMethods
+    return caller
   }
 }
 

@@ -72,6 +72,8 @@ enum RequestSendHandler: LongAnswerHandler {
     request.reach = call.limits?.permission.accounts
     let sender = RequestSender(request, of: account, judge: call.judge) { () throws(AgentFailure) in
       try call.requireOpen()
+      // What a person added to the grant may count no more.
+      try call.requireCovers(originOf: params.url)
     }
     let response = try await sender.send()
     do throws(AgentFailure) {
