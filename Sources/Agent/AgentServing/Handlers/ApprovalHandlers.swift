@@ -19,6 +19,7 @@ enum ApprovalDecideHandler: MethodHandler {
   typealias Method = ApprovalDecide
 
   static func handle(_ params: ApprovalDecide.Params, _ call: Call) async throws(AgentFailure) -> ApprovalDecide.Result {
+    try call.requireOpenVault()
     guard let verdict = ApprovalMachine.Verdict(params.verdict) else {
       throw .invalidParameter("/verdict", expected: "`once`, `session` or `deny`")
     }
@@ -32,6 +33,7 @@ enum AccessRequestHandler: MethodHandler {
 
   static func handle(_ params: AccessRequest.Params, _ call: Call) async throws(AgentFailure) -> AccessRequest.Result {
     guard let limits = call.limits else { throw .caller(.noGrant) }
+    try call.requireOpenVault()
     var origins: [String] = []
     for (index, text) in params.origins.enumerated() {
       guard let origin = RequestTarget.origin(text) else {
@@ -77,6 +79,7 @@ enum AccessDecideHandler: MethodHandler {
   typealias Method = AccessDecide
 
   static func handle(_ params: AccessDecide.Params, _ call: Call) async throws(AgentFailure) -> AccessDecide.Result {
+    try call.requireOpenVault()
     let allows: Bool
     switch params.verdict {
     case .allow: allows = true

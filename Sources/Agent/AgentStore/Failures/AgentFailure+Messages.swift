@@ -199,8 +199,7 @@ extension ApprovalRefusal {
   fileprivate var message: String {
     switch self {
     case .declined: "A person declined this request, and is not asked about the same one for a minute. Nothing was sent."
-    case .notApproved:
-      "No person approved this request in time. Nothing was sent; `lanyard approvals --watch` shows what waits."
+    case .notApproved: "No person approved this request in time. Nothing was sent; it may be asked again."
     }
   }
 }
