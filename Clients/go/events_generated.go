@@ -281,7 +281,7 @@ type AccessRequestedData struct {
 	Origins      []string `json:"origins"`
 	Methods      []string `json:"methods"`
 	Capabilities []string `json:"capabilities"`
-	// Why, in the program's words, without hidden characters and line ends. The person alone should believe it.
+	// Why, in the program's own words, which nothing proves. One line, without hidden characters.
 	Reason string `json:"reason"`
 	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
 	// far as it is known, in objects of an account, else the machine's.

@@ -1209,8 +1209,7 @@ class AccessRequest(Record):
             rule, an approval or a request for access.
         grant: The grant that asks.
         client: The name of the grant's client.
-        reason: Why, in the program's words, without hidden characters and line ends. The person alone should
-            believe it.
+        reason: Why, in the program's own words, which nothing proves. One line, without hidden characters.
         requested_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
             account's provider as far as it is known, in objects of an account, else the machine's.
     """

@@ -37,7 +37,7 @@ records! {
         origins: [String],
         methods: [String],
         capabilities: [String],
-        /// Why, in the program's words, without hidden characters and line ends. The person alone should believe it.
+        /// Why, in the program's own words, which nothing proves. One line, without hidden characters.
         reason: String,
         /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
         /// provider as far as it is known, in objects of an account, else the machine's.

@@ -582,7 +582,7 @@ export interface AccessRequest {
   readonly origins: readonly string[];
   readonly methods: readonly string[];
   readonly capabilities: readonly string[];
-  /** Why, in the program's words, without hidden characters and line ends. The person alone should believe it. */
+  /** Why, in the program's own words, which nothing proves. One line, without hidden characters. */
   readonly reason: string;
   /**
    * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far

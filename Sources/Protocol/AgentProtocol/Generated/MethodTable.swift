@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "d421e426b5430ea5aa2c32c89a93ac6ec3f31c7930880f080f3e256afb9e0973"
+  public static let schemaDigest = "818a2003f11f7ea6910f76d6cc7158b262c986ad5592c48065aa4e58049ed30e"
 }

@@ -14,7 +14,7 @@ public struct WireAccessRequest: WireWritable, Sendable {
   public var origins: [String]
   public var methods: [String]
   public var capabilities: [String]
-  /// Why, in the program's words, without hidden characters and line ends. The person alone should believe it.
+  /// Why, in the program's own words, which nothing proves. One line, without hidden characters.
   public var reason: String
   public var requestedAt: Timestamp
 

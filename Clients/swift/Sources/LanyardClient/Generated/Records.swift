@@ -85,7 +85,7 @@ public struct AccessRequest: Record, WireRecord {
   public var origins: [String]
   public var methods: [String]
   public var capabilities: [String]
-  /// Why, in the program's words, without hidden characters and line ends. The person alone should believe it.
+  /// Why, in the program's own words, which nothing proves. One line, without hidden characters.
   public var reason: String
   /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
   /// far as it is known, in objects of an account, else the machine's.
