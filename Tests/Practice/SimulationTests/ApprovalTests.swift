@@ -76,7 +76,9 @@ import Testing
         let waiting = try await Self.waiting(world)
         let other = try world.client()
         let verdicts = seed % 2 == 0 ? ["once", "deny"] : ["deny", "session"]
-        let asked = [Self.decide(waiting, by: waiting.owner, verdicts[0]), Self.decide(waiting, by: other, verdicts[1])]
+        let asked = [
+          Self.decide(waiting, by: waiting.owner, verdicts[0]), Self.decide(waiting, by: other, verdicts[1]),
+        ]
         let told = [await waiting.owner.answer(to: asked[0]), await other.answer(to: asked[1])]
         let winners = told.indices.filter { told[$0].error == nil }
         #expect(winners.count == 1, "seed \(seed): \(told)")
@@ -111,7 +113,8 @@ import Testing
         case .cancelled: waiting.robot.cancel(waiting.request)
         case .policyChanged:
           let changed = Self.policy.replacing("\"version\":1", with: "\"version\":2")
-            .replacing("\"offlineWindowSeconds\"", with: "\"requires\":{\"rolesAny\":[\"boss\"]},\"offlineWindowSeconds\"")
+            .replacing(
+              "\"offlineWindowSeconds\"", with: "\"requires\":{\"rolesAny\":[\"boss\"]},\"offlineWindowSeconds\"")
           happened = other.send("policy.set", changed)
         case .signedOut:
           happened = other.send("account.signOut", #"{"account":"\#(waiting.scene.account)","mode":"offline"}"#)

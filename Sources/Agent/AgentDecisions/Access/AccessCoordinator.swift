@@ -121,6 +121,7 @@ extension AccessRequests.Entry {
   /// What the audit log says of it: no words of the program.
   fileprivate var facts: [AuditEntry.Fact] {
     [.grant(grant), .grantee(client)] + addition.origins.sorted().prefix(1).map { .origin($0) }
-      + addition.methods.prefix(1).map { .method($0) } + addition.capabilities.sorted().prefix(1).map { .capability($0) }
+      + addition.methods.prefix(1).map { .method($0) }
+      + addition.capabilities.sorted().prefix(1).map { .capability($0) }
   }
 }

@@ -136,7 +136,9 @@ extension PolicyDecisionPoint {
   func coversUnnamed(_ question: RequestQuestion) -> Bool {
     let caller = question.caller
     if !caller.isForAgent || Permission.isReading(question.method) { return true }
-    func isAdded(_ added: [String: Set<String>]) -> Bool { added[question.url.origin]?.contains(question.method) == true }
+    func isAdded(_ added: [String: Set<String>]) -> Bool {
+      added[question.url.origin]?.contains(question.method) == true
+    }
     guard let grant = caller.grant, caller.addedMethods.map(isAdded) ?? true else { return false }
     return grants.limits(of: grant).map { isAdded($0.permission.addedMethods) } ?? false
   }

@@ -49,7 +49,8 @@ package struct AuditEntry: Sendable {
 
     var ring: AuditRing {
       switch self {
-      case .decision, .requestAuthorize, .requestSend, .requestPass, .policyShadow, .approvalRequested, .approvalDecided,
+      case .decision, .requestAuthorize, .requestSend, .requestPass, .policyShadow, .approvalRequested,
+        .approvalDecided,
         .accessRequest:
         .decisions
       default: .security

@@ -92,7 +92,8 @@ final class EventHub: Sendable {
   ///   - grant: the grant that the event is about; a caller with other grants is not told of it.
   ///   - mentions: another account that the event names; a caller whose grant does not cover it gets `otherwise`.
   func send<Data: WireEvent>(
-    _ data: Data, _ account: AccountID?, _ about: AccountID?, of grant: String? = nil, mentions: AccountID? = nil, otherwise: Data? = nil
+    _ data: Data, _ account: AccountID?, _ about: AccountID?, of grant: String? = nil, mentions: AccountID? = nil,
+    otherwise: Data? = nil
   ) {
     state.withLock { state in
       let sequence = state.next

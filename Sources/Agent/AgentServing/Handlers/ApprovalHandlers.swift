@@ -18,7 +18,8 @@ enum ApprovalListHandler: MethodHandler {
 enum ApprovalDecideHandler: MethodHandler {
   typealias Method = ApprovalDecide
 
-  static func handle(_ params: ApprovalDecide.Params, _ call: Call) async throws(AgentFailure) -> ApprovalDecide.Result {
+  static func handle(_ params: ApprovalDecide.Params, _ call: Call) async throws(AgentFailure) -> ApprovalDecide.Result
+  {
     try call.requireOpenVault()
     guard let verdict = ApprovalMachine.Verdict(params.verdict) else {
       throw .invalidParameter("/verdict", expected: "`once`, `session` or `deny`")

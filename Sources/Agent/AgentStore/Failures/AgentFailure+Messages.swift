@@ -198,7 +198,8 @@ extension ConfirmationRefusal {
 extension ApprovalRefusal {
   fileprivate var message: String {
     switch self {
-    case .declined: "A person declined this request, and is not asked about the same one for a minute. Nothing was sent."
+    case .declined:
+      "A person declined this request, and is not asked about the same one for a minute. Nothing was sent."
     case .notApproved: "No person approved this request in time. Nothing was sent; it may be asked again."
     }
   }

@@ -146,7 +146,8 @@ package enum ApprovalRefusal: Hashable, Sendable {
 
 /// Things that a request can name and that may be missing.
 package enum MissingThing: Hashable, Sendable {
-  case signIn, revocation, keySlot, secret, policy, callerGrant, subscription, snapshot, file, token, rule, approval, access
+  case signIn, revocation, keySlot, secret, policy, callerGrant, subscription, snapshot, file, token, rule, approval,
+    access
   /// An account that answers for a URL.
   case answer
   case stepUp(StepUpMethod)
@@ -232,7 +233,8 @@ extension AgentFailure {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id, _),
       .identityLacks(_, let id), .roleRefused(_, let id), .notBound(let id), .stepUp(_, let id, _),
       .originNotAllowed(let id), .originServed(let id),
-      .challenged(_, let id), .unapproved(_, let id), .request(_, let id, _), .operationNotFound(let id), .queueFull(let id),
+      .challenged(_, let id), .unapproved(_, let id), .request(_, let id, _), .operationNotFound(let id),
+      .queueFull(let id),
       .providerFileGone(_, let id):
       id
     case .denied(let decision), .stepUpWanted(let decision, _): decision.account

@@ -156,7 +156,9 @@ public struct Approvals: Hashable, Sendable {
       let effects = entries[place].machine.decided(verdict, by: basis)
     else { return nil }
     let entry = entries[place]
-    return effects.compactMap { if case .record(let verdict, let basis) = $0 { .record(entry, verdict, basis) } else { nil } }
+    return effects.compactMap {
+      if case .record(let verdict, let basis) = $0 { .record(entry, verdict, basis) } else { nil }
+    }
   }
 
   public mutating func recorded(_ id: String, at now: BootInstant) -> [Effect] {

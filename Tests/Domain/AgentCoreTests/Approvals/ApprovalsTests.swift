@@ -94,11 +94,13 @@ import Testing
   @Test func bounds_are64Requests_and64CallersOfEach() {
     var approvals = Approvals()
     for number in 0..<Approvals.most {
-      #expect(Self.begin(&approvals, Self.wish("https://api.test/\(number)"), "a\(number)", by: UInt64(number)) == .isNew)
+      #expect(
+        Self.begin(&approvals, Self.wish("https://api.test/\(number)"), "a\(number)", by: UInt64(number)) == .isNew)
     }
     #expect(Self.begin(&approvals, Self.wish(), "more", by: 1_000) == .full)
     for number in 1..<Approvals.mostAskers {
-      #expect(approvals.asks(Self.wish("https://api.test/0"), by: UInt64(2_000 + number), at: Self.moment(1)) == .joins("a0"))
+      #expect(
+        approvals.asks(Self.wish("https://api.test/0"), by: UInt64(2_000 + number), at: Self.moment(1)) == .joins("a0"))
     }
     #expect(approvals.asks(Self.wish("https://api.test/0"), by: 3_000, at: Self.moment(1)) == .full)
     _ = Self.decide(&approvals, .once, of: "a1")

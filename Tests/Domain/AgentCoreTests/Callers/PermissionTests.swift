@@ -62,7 +62,8 @@ struct PermissionTests {
     #expect(!permission.covers(addition))
     let wide = permission.widened(by: addition)
     #expect(wide.origins == ["https://a.test", "https://b.test"])
-    #expect(wide.methods == ["request.send", "operation.claim"], "what people alone do is added to no AI agent's grant")
+    #expect(
+      wide.methods == ["request.send", "operation.claim"], "what people alone do is added to no AI agent's grant")
     #expect(wide.capabilities == ["read", "comment"])
     #expect(wide.coversUnnamed("POST", at: "https://b.test"))
     #expect(!wide.coversUnnamed("POST", at: "https://a.test"))
@@ -91,7 +92,8 @@ struct PermissionTests {
 
   @Test func additionOfWhatIsThere_addsNothing() {
     let permission = Permission(methods: ["request.send"], accounts: [])
-    let addition = PermissionAddition(origins: ["https://b.test"], methods: ["POST", "request.send"], capabilities: ["x"])
+    let addition = PermissionAddition(
+      origins: ["https://b.test"], methods: ["POST", "request.send"], capabilities: ["x"])
     #expect(permission.covers(addition))
     #expect(permission.widened(by: addition) == permission)
   }
