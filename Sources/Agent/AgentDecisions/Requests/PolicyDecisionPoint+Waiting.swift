@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentModel
 internal import AgentStore
 
 /// Requests that wait for a person (docs/approvals.md).

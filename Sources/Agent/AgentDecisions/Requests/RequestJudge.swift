@@ -26,7 +26,9 @@ package struct RequestJudge: Sendable {
   /// Decides, and waits for a person where a capability wants that.
   func permit(_ question: RequestQuestion, until deadline: BootInstant?) async throws(AgentFailure) -> RequestPermit {
     let (decisions, id) = (decisions, question.account)
-    if isUnattended { return try await decisions.decide(question).permit(of: id, isRead: question.isRead) }
+    guard question.isApprovable, !isUnattended else {
+      return try await decisions.decide(question).permit(of: id, isRead: question.isRead)
+    }
     let decided = try await withDeadline(at: deadline, clock: decisions.clock) { () async throws(AgentFailure) in
       try await decisions.approved(question).verdict
     }
