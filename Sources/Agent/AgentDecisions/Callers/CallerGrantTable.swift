@@ -198,8 +198,6 @@ package final class CallerGrantTable: Sendable {
     }
   }
 
-  func grant(_ name: String) -> CallerGrant? { state.withLock { $0.grants?[name] } }
-
   /// The name of a grant's client.
   func client(of name: String) -> String? { state.withLock { $0.grants?[name]?.client } }
 

@@ -6,6 +6,8 @@ internal import AgentStore
 extension PolicyDecisionPoint {
   /// Each further try is after a verdict, when another policy wants one more.
   private static let mostVerdicts = 8
+  /// After the wait the provider's last confirmation may be too old for the policy: it is asked again, for this long at most.
+  private static let confirmationSeconds = 10
 
   /// Decides as `decide(_:)`, and has the request wait where nothing but a person's approval is missing. The account and
   /// the policy are looked at again after it. Returns the question with what was approved.
@@ -28,6 +30,7 @@ extension PolicyDecisionPoint {
       // The grant may have ended in the moment of the verdict.
       guard grants.limits(of: wish.request.grant) != nil else { throw .caller(.notCovered) }
       question.approved.formUnion(wish.capabilities)
+      question.waitSeconds = Self.confirmationSeconds
     }
     throw .overloaded("decisions about a policy that keeps changing")
   }
