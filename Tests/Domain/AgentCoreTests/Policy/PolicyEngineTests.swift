@@ -54,7 +54,6 @@ import Testing
     }
   }
 
-  /// A step-up granted for ten minutes does not count in the eleventh, even where a policy accepts older ones.
   @Test func stepUpOfACapabilityWithApprove_isThePersonsWhoApproves() throws {
     let policy = try PolicyDocument(
       parsing: Array(
@@ -72,6 +71,7 @@ import Testing
     #expect(reason("asked") == .allowed && reason("plain") == .stepUpRequired)
   }
 
+  /// A step-up granted for ten minutes does not count in the eleventh, even where a policy accepts older ones.
   @Test func stepUp_countsNoLongerThanItWasGrantedFor() {
     var facts = PolicyFacts.offline(for: .hours(20), stepUp: .seconds(540))
     facts.stepUpsLeft = [.pin: .seconds(60)]

@@ -43,7 +43,8 @@ import Testing
          "capabilities":{"tier":{"kind":"read","tier":"asked"},
                          "own":{"kind":"read","tier":"asked","approve":{"waitSeconds":1}},"none":{"kind":"read"}}}
         """.utf8))
-    #expect(document.capabilities.mapValues(\.approvalWait) == ["tier": .seconds(300), "own": .seconds(1), "none": nil])
+    #expect(
+      document.capabilities.mapValues(\.approvalWait) == ["tier": .seconds(300), "own": .seconds(1), "none": nil])
     #expect(document.capabilities["tier"]?.auditRule == .durable, "a verdict and what follows it is on the disk")
     let problems = PolicyStories.problems(
       """
