@@ -131,9 +131,10 @@ package final class RequestApprovals: Sendable {
         if let end { caller.resume(returning: end) }
       }
     } onCancel: {
-      leave(wait.asker)
+      wake(wait.asker)
     }
     state.withLock { $0.askers[wait.asker] = nil }
+    if end == .withdrawn { perform { approvals, now in approvals.left(wait.asker, at: now) } }
     switch end {
     case .decided(.deny, _): throw .unapproved(.declined(left: Approvals.refusalPause), wait.account)
     case .decided: return
@@ -145,11 +146,12 @@ package final class RequestApprovals: Sendable {
     }
   }
 
-  private func leave(_ asker: ApprovalMachine.Asker) {
-    perform { approvals, now in approvals.left(asker, at: now) }
+  /// Only wakes the caller: whoever cancels it may hold locks, and what follows tells others.
+  private func wake(_ asker: ApprovalMachine.Asker) {
     let caller = state.withLock { state -> CheckedContinuation<ApprovalMachine.End, Never>? in
       guard state.askers[asker]?.end == nil else { return nil }
       state.askers[asker]?.end = .withdrawn
+      defer { state.askers[asker]?.caller = nil }
       return state.askers[asker]?.caller
     }
     caller?.resume(returning: .withdrawn)
@@ -227,9 +229,8 @@ package final class RequestApprovals: Sendable {
         case .record: break
         case .answer(let asker, let end):
           guard state.askers[asker] != nil else { continue }
-          state.askers[asker]?.end = end
           state.askers[asker]?.caller?.resume(returning: end)
-          state.askers[asker]?.caller = nil
+          state.askers[asker] = Asker(end: end)
         case .tell(let entry, let end):
           events.publish(.approvalDecided(entry, end, decidedBy: client), account: entry.wish.request.account)
           if let outcome = end.auditOutcome { unheard.append((entry.wish, outcome)) }
