@@ -11,19 +11,17 @@ extension PolicyDecisionPoint {
   func wish(
     for question: RequestQuestion, _ names: [String], _ policy: PolicyEngine.Policy
   ) -> Approvals.Wish? {
-    guard let grant = question.caller.grant, case .document(let document) = policy else { return nil }
+    guard let request = question.approvable, case .document(let document) = policy else { return nil }
     let lacking = approvable(question, names, policy).filter { name in
       !question.approved.contains(name)
-        && !approvals.isAllowed(name, of: question.account, for: grant)
+        && !approvals.isAllowed(name, of: request.account, for: request.grant)
     }
     let rules = lacking.compactMap { document.capabilities[$0] }
     guard let wait = rules.compactMap(\.approvalWait).min() else { return nil }
     // A PIN is more than a confirmation in the agent's own prompt.
     let methods = Set(rules.compactMap { $0.stepUp?.method })
     return Approvals.Wish(
-      request: Approvals.Request(
-        grant: grant, account: question.account, method: question.method, url: question.url.text),
-      client: question.caller.client ?? "", capabilities: lacking, url: question.url,
+      request: request, client: question.caller.client ?? "", capabilities: lacking, url: question.url,
       stepUp: methods.contains(.pin) ? .pin : methods.first, wait: wait)
   }
 

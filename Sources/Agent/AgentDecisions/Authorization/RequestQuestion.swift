@@ -38,7 +38,13 @@ package struct RequestQuestion: Sendable {
   var isRead: Bool { RequestMachine.isRead(method) }
 
   /// A capability may have it wait for a person.
-  var isApprovable: Bool { caller.isForAgent && caller.grant != nil }
+  var isApprovable: Bool { approvable != nil }
+
+  /// What a person is asked about; nil for a caller without an AI agent's grant.
+  var approvable: Approvals.Request? {
+    guard caller.isForAgent, let grant = caller.grant else { return nil }
+    return Approvals.Request(grant: grant, account: account, method: method, url: url.text)
+  }
 }
 
 /// The decision about a request, which is in the audit log where one is wanted there.

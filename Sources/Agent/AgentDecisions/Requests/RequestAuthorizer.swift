@@ -23,12 +23,15 @@ package struct RequestToAuthorize: Sendable {
   /// The fingerprint of the token that the server refused.
   package var rejected: String?
   package var nonce: String?
+  /// The server refused the last sending for want of its nonce.
+  package var wantsNonce: Bool
   /// The person may be asked for a confirmation.
   package var mayPrompt: Bool
 
   package init(
     account: AccountID, method: String, url: String, origins: Set<String>?, reach: Set<AccountID>?,
-    limits: RequestLimits, token: TokenKey, rejected: String?, nonce: String?, mayPrompt: Bool
+    limits: RequestLimits, token: TokenKey, rejected: String?, nonce: String?, wantsNonce: Bool = false,
+    mayPrompt: Bool
   ) {
     self.account = account
     self.method = method
@@ -39,6 +42,7 @@ package struct RequestToAuthorize: Sendable {
     self.token = token
     self.rejected = rejected
     self.nonce = nonce
+    self.wantsNonce = wantsNonce
     self.mayPrompt = mayPrompt
   }
 }
@@ -79,6 +83,11 @@ package struct RequestAuthorizer: Sendable {
     var (question, key) = try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
       try await cover(wanted)
     }
+    if let request = question.approvable {
+      question.approved = decisions.approvals.retakes(
+        request, rejected: wanted.rejected, wantsNonce: wanted.wantsNonce)
+    }
+    let isRetaken = !question.approved.isEmpty
     var permit = try await permit(question, wanted)
     let account = decisions.accounts.account(wanted.account)
     var authorized = try await token(key, for: question, wanted, account)
@@ -92,6 +101,10 @@ package struct RequestAuthorizer: Sendable {
           guard now.origins.contains(question.url.origin) else { throw .originNotAllowed(wanted.account) }
           try requireCovers(question.url, wanted.limits)
           try requireLive(wanted.limits)
+        }
+        // Of one that a person approved just now: a refused token is not the end of it.
+        if !isRetaken, !permit.approved.isEmpty, let request = question.approvable {
+          decisions.approvals.gave(authorized.fingerprint, for: request, approved: permit.approved)
         }
         authorized.decision = permit.decision
         authorized.otherTokens = otherTokens(than: authorized, for: wanted, account)

@@ -22,7 +22,9 @@ enum RequestAuthorizeHandler: MethodHandler {
       origins: params.origins.map { RequestTarget.origins($0) }, reach: params.accounts.map { Set($0) },
       limits: try call.agent.callerGrants.requestLimits(of: call.limits, as: params.grant),
       token: TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }),
-      rejected: params.rejected, nonce: params.nonce, mayPrompt: params.prompt != nil)
+      rejected: params.rejected, nonce: params.nonce,
+      wantsNonce: params.nonce != nil && params.challenge?.contains("use_dpop_nonce") == true,
+      mayPrompt: params.prompt != nil)
     let authorizer = call.agent.authorizer
     let done = try await withTimeout(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in try await authorizer.authorize(wanted)

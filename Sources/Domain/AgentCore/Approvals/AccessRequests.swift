@@ -5,6 +5,8 @@ internal import JSONRPC
 public struct AccessRequests: Sendable {
   /// The contract's bound for each grant.
   public static let mostOfGrant = 16
+  /// Of all grants: each may have made others.
+  static let most = 1024
   /// After a no the same request is answered with it.
   public static let refusalPause = Milliseconds.seconds(60)
   /// In code points.
@@ -61,7 +63,7 @@ public struct AccessRequests: Sendable {
     if let refused = refusals[Key(grant: entry.grant, addition: entry.addition)] { return .refused(refused.id) }
     let own = entries.filter { $0.grant == entry.grant }
     if let same = own.first(where: { $0.addition == entry.addition }) { return .waits(same.id, isNew: false) }
-    guard own.count < Self.mostOfGrant else { return .full }
+    guard own.count < Self.mostOfGrant, entries.count < Self.most else { return .full }
     entries.append(entry)
     return .waits(entry.id, isNew: true)
   }
