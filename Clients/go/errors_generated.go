@@ -29,7 +29,8 @@ const (
 	// continues.
 	ErrTimedOut ErrorName = "timedOut"
 	// ErrNotPermitted is the error 1007: The caller's grant does not cover this account or method; or the
-	// organisation alone changes this (`Reason` `managed`, `Source`).
+	// organisation alone changes this (`Reason` `managed`, `Source`); or the method is for callers with a grant
+	// (`noGrant`).
 	ErrNotPermitted ErrorName = "notPermitted"
 	// ErrUnlockFailed is the error 1008: The passphrase is wrong.
 	ErrUnlockFailed ErrorName = "unlockFailed"
@@ -67,7 +68,8 @@ const (
 	// ErrProviderNotFound is the error 3005: The provider is unknown, or the administrator's file that describes it
 	// is gone (`Source`).
 	ErrProviderNotFound ErrorName = "providerNotFound"
-	// ErrDenied is the error 4001: The policy denies the capability.
+	// ErrDenied is the error 4001: The policy denies the capability, or a person does: `Reason` `declined`, or
+	// `notApproved` if no verdict came in time.
 	ErrDenied ErrorName = "denied"
 	// ErrStepUpRequired is the error 4002: The policy requires a step-up.
 	ErrStepUpRequired ErrorName = "stepUpRequired"
@@ -227,7 +229,8 @@ type TimedOutError struct{ *base }
 func (e *TimedOutError) Unwrap() error { return e.base }
 
 // NotPermittedError is the error notPermitted (1007): The caller's grant does not cover this account or method; or
-// the organisation alone changes this (`Reason` `managed`, `Source`).
+// the organisation alone changes this (`Reason` `managed`, `Source`); or the method is for callers with a grant
+// (`noGrant`).
 //
 // `data` may hold `account`, `reason`, `outcome`, `source`, `remedies`.
 type NotPermittedError struct{ *base }
@@ -362,7 +365,8 @@ type ProviderNotFoundError struct{ *base }
 // Unwrap returns the error in the form that all errors have.
 func (e *ProviderNotFoundError) Unwrap() error { return e.base }
 
-// DeniedError is the error denied (4001): The policy denies the capability.
+// DeniedError is the error denied (4001): The policy denies the capability, or a person does: `Reason` `declined`, or
+// `notApproved` if no verdict came in time.
 //
 // `data` may hold `account`, `reason`, `remedies`, `decision`, `retryAfterMs`.
 type DeniedError struct{ *base }

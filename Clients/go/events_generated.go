@@ -135,7 +135,8 @@ type SnapshotChangedData struct {
 type SignInRequestedData struct {
 	// A provider's name.
 	Provider string `json:"provider"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	SignIn string `json:"signIn"`
 	// The name that the program gave in `Agent.Hello`, else that of its executable; absent if neither is known.
 	Client *string `json:"client,omitempty"`
@@ -174,7 +175,8 @@ type ConnectivityChangedData struct {
 
 // RevocationConfirmedData: The `Data` of the event `revocation.confirmed`: The provider confirmed a revocation.
 type RevocationConfirmedData struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Revocation string `json:"revocation"`
 	// A URL.
 	Issuer string `json:"issuer"`
@@ -185,7 +187,8 @@ type RevocationConfirmedData struct {
 // RevocationAbandonedData: The `Data` of the event `revocation.abandoned`: A revocation was abandoned; the token may
 // still be valid.
 type RevocationAbandonedData struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Revocation string `json:"revocation"`
 	// A URL.
 	Issuer string `json:"issuer"`
@@ -196,7 +199,8 @@ type RevocationAbandonedData struct {
 
 // OperationStatusChangedData: The `Data` of the event `operation.statusChanged`: The status of an operation changed.
 type OperationStatusChangedData struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Operation string `json:"operation"`
 	// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
 	// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
@@ -206,6 +210,102 @@ type OperationStatusChangedData struct {
 	// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
 	// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
 	Previous OperationStatus `json:"previous"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// ApprovalRequestedData: The `Data` of the event `approval.requested`: A request waits for a person. A caller with a
+// grant hears of its own alone.
+type ApprovalRequestedData struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
+	Approval string `json:"approval"`
+	// The grant that the request was made under.
+	Grant string `json:"grant"`
+	// The name of the grant's client.
+	Client string `json:"client"`
+	// The capability that wants a verdict. Of several the one that names the request most closely.
+	Capability string `json:"capability"`
+	// `WEBSOCKET` for the handshake of a WebSocket.
+	Method string `json:"method"`
+	// Without the values of its query: `https://api.example/items?page&sort`.
+	URL string `json:"url"`
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
+	RequestedAt time.Time `json:"requestedAt"`
+	// Without a verdict until then the request is refused: 4001, reason `notApproved`.
+	ExpiresAt time.Time `json:"expiresAt"`
+	// A verdict other than `deny` needs a step-up of the account by this method; absent: none. One of `pin`,
+	// `pinentry`.
+	StepUp *StepUpMethod `json:"stepUp,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// ApprovalDecidedData: The `Data` of the event `approval.decided`: A request waits no more. A caller with a grant
+// hears of its own alone.
+type ApprovalDecidedData struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
+	Approval string `json:"approval"`
+	// The grant that the request was made under.
+	Grant string `json:"grant"`
+	// The name of the grant's client.
+	Client string `json:"client"`
+	// A capability. The name in the policy, such as `workOrder.complete`.
+	Capability string `json:"capability"`
+	// How the wait of a request ended. `decided`: with a verdict. `timedOut`: no verdict within `WaitSeconds`.
+	// `withdrawn`: the programs that asked have gone. `grantEnded`: the grant was revoked or is over. `locked`: the
+	// vault was locked. One of `decided`, `timedOut`, `withdrawn`, `grantEnded`, `locked`.
+	Outcome ApprovalOutcome `json:"outcome"`
+	// With the outcome `decided`. One of `once`, `session`, `deny`.
+	Verdict *ApprovalVerdict `json:"verdict,omitempty"`
+	// With the outcome `decided`. One of `call`, `pinentry`.
+	Basis *ApprovalBasis `json:"basis,omitempty"`
+	// The client whose `Approval.Decide` it was, as it called itself; absent if that is not known.
+	DecidedBy *string `json:"decidedBy,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// AccessRequestedData: The `Data` of the event `access.requested`: A program asks for more than its grant has. A
+// caller with a grant hears of its own alone.
+type AccessRequestedData struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
+	Request string `json:"request"`
+	// The grant that asks.
+	Grant string `json:"grant"`
+	// The name of the grant's client.
+	Client       string   `json:"client"`
+	Origins      []string `json:"origins"`
+	Methods      []string `json:"methods"`
+	Capabilities []string `json:"capabilities"`
+	// Why, in the program's own words, which nothing proves. One line, without hidden characters.
+	Reason string `json:"reason"`
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
+	RequestedAt time.Time `json:"requestedAt"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// AccessDecidedData: The `Data` of the event `access.decided`: A request for access waits no more. A caller with a
+// grant hears of its own alone.
+type AccessDecidedData struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
+	Request string `json:"request"`
+	// The grant that asks.
+	Grant string `json:"grant"`
+	// The name of the grant's client.
+	Client string `json:"client"`
+	// A verdict about a request for access. Absent: the grant ended first. One of `allow`, `deny`.
+	Verdict *AccessVerdict `json:"verdict,omitempty"`
+	// Until when it is allowed; absent: until the grant ends.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	// The client that decided, as it called itself; absent if that is not known.
+	DecidedBy *string `json:"decidedBy,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -292,6 +392,14 @@ func (e *EventNotification) Payload() (any, error) {
 		return payload[RevocationAbandonedData](e)
 	case EventTypeOperationStatusChanged:
 		return payload[OperationStatusChangedData](e)
+	case EventTypeApprovalRequested:
+		return payload[ApprovalRequestedData](e)
+	case EventTypeApprovalDecided:
+		return payload[ApprovalDecidedData](e)
+	case EventTypeAccessRequested:
+		return payload[AccessRequestedData](e)
+	case EventTypeAccessDecided:
+		return payload[AccessDecidedData](e)
 	case EventTypeAgentLocked:
 		return payload[AgentLockedData](e)
 	case EventTypeAgentUnlocked:

@@ -66,6 +66,8 @@ type Methods struct {
 	Event         *EventMethods
 	Audit         *AuditMethods
 	Grant         *GrantMethods
+	Approval      *ApprovalMethods
+	Access        *AccessMethods
 }
 
 // NewMethods makes methods that call through a Caller.
@@ -95,6 +97,8 @@ func NewMethods(caller Caller) Methods {
 		Event:         &EventMethods{caller},
 		Audit:         &AuditMethods{caller},
 		Grant:         &GrantMethods{caller},
+		Approval:      &ApprovalMethods{caller},
+		Access:        &AccessMethods{caller},
 	}
 }
 
@@ -747,7 +751,8 @@ func (m *SignInMethods) Begin(ctx context.Context, params *SignInBeginParams) (*
 
 // SignInWaitParams: The params of `SignIn.Wait`.
 type SignInWaitParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	SignIn string `json:"signIn"`
 	// When this time has passed, the result is `pending`; absent: wait until the sign-in expires.
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
@@ -766,7 +771,8 @@ func (m *SignInMethods) Wait(ctx context.Context, params *SignInWaitParams) (*Si
 
 // SignInCompleteParams: The params of `SignIn.Complete`.
 type SignInCompleteParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	SignIn string `json:"signIn"`
 	// The whole URL, which must be the one that this sign-in sends the browser back to, with its `State`; or only the
 	// value of `code`, while no other server is configured. For a code, PKCE and the nonce of the ID token prove that
@@ -789,7 +795,8 @@ func (m *SignInMethods) Complete(ctx context.Context, params *SignInCompletePara
 
 // SignInCancelParams: The params of `SignIn.Cancel`.
 type SignInCancelParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	SignIn string `json:"signIn"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1054,7 +1061,8 @@ func (m *RuleMethods) List(ctx context.Context, params *RuleListParams) (*RuleLi
 
 // RuleRemoveParams: The params of `Rule.Remove`.
 type RuleRemoveParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Rule string `json:"rule"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1356,7 +1364,7 @@ type RequestAuthorizeParams struct {
 // Authorize decides about one request that the caller sends by itself, and returns the token for it.
 //
 // In this order: the grant, the provider's `AllowedOrigins`, the decision with its entry in the audit log, the token.
-// The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's `requests`
+// The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's `Requests`
 // name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only if all of
 // them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no capability
 // names is allowed, except that an AI agent's grant then has GET and HEAD only, and no body (1007). A WebSocket is no
@@ -1722,7 +1730,7 @@ type StepUpVerifyParams struct {
 // three consecutive wrong attempts each next one must wait, from 1 s up to 30 s: `ErrStepUpThrottled`, which is not
 // counted. Without `DurationSeconds` the step-up is valid for the longest step-up age in the account's policy, or 300
 // s if there is none. Reasons of `ErrStepUpFailed`: `wrongPIN`, `destroyed`, and for a prompt `cancelled`,
-// `ErrTimedOut`, `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `ErrNotFound`.
+// `timedOut`, `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `ErrNotFound`.
 //
 // Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrStepUpFailed,
 // ErrStepUpThrottled, ErrStepUpRequired, ErrSignedOut, ErrStoreUnavailable, ErrIntegrity, ErrNotFound.
@@ -1887,7 +1895,7 @@ type OperationEnqueueParams struct {
 
 // Enqueue queues an operation until the provider is reachable.
 //
-// If the policy denies the capability, the error is `ErrDenied` and nothing is queued. The same request with the
+// If the policy denies the capability, the error is `denied` and nothing is queued. The same request with the
 // `IdempotencyKey` of an operation of the same caller that is still there is answered with that operation.
 //
 // Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrDenied, ErrSignedOut,
@@ -1926,7 +1934,8 @@ func (m *OperationMethods) List(ctx context.Context, params *OperationListParams
 type OperationGetParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Operation string `json:"operation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1944,7 +1953,8 @@ func (m *OperationMethods) Get(ctx context.Context, params *OperationGetParams) 
 type OperationCancelParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Operation string `json:"operation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1965,7 +1975,8 @@ func (m *OperationMethods) Cancel(ctx context.Context, params *OperationCancelPa
 type OperationRetryParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Operation string `json:"operation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1988,7 +1999,8 @@ func (m *OperationMethods) Retry(ctx context.Context, params *OperationRetryPara
 type OperationClaimParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Operation *string `json:"operation,omitempty"`
 	// A capability. The name in the policy, such as `workOrder.complete`.
 	Capability *string `json:"capability,omitempty"`
@@ -2013,7 +2025,8 @@ func (m *OperationMethods) Claim(ctx context.Context, params *OperationClaimPara
 type OperationSettleParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Operation string `json:"operation"`
 	// From `Operation.Claim`. Without it the error is `ErrInvalidParams`.
 	Claim *string `json:"claim,omitempty"`
@@ -2058,7 +2071,8 @@ func (m *RevocationMethods) List(ctx context.Context, params *RevocationListPara
 
 // RevocationRetryParams: The params of `Revocation.Retry`.
 type RevocationRetryParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Revocation *string `json:"revocation,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -2075,7 +2089,8 @@ func (m *RevocationMethods) Retry(ctx context.Context, params *RevocationRetryPa
 
 // RevocationAbandonParams: The params of `Revocation.Abandon`.
 type RevocationAbandonParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Revocation string `json:"revocation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -2145,7 +2160,8 @@ func (m *EventMethods) Subscribe(ctx context.Context, params *EventSubscribePara
 
 // EventUnsubscribeParams: The params of `Event.Unsubscribe`.
 type EventUnsubscribeParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Subscription string `json:"subscription"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -2272,7 +2288,8 @@ func (m *GrantMethods) List(ctx context.Context, params *GrantListParams) (*Gran
 
 // GrantRevokeParams: The params of `Grant.Revoke`.
 type GrantRevokeParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Grant string `json:"grant"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -2286,4 +2303,114 @@ type GrantRevokeParams struct {
 // Besides what every call may fail with: ErrNotFound, ErrStoreUnavailable, ErrIntegrity.
 func (m *GrantMethods) Revoke(ctx context.Context, params *GrantRevokeParams) (*GrantRevokeResult, error) {
 	return invoke[GrantRevokeResult](ctx, m.caller, "grant.revoke", params)
+}
+
+// ApprovalMethods has the methods approval.* of the contract.
+type ApprovalMethods struct{ caller Caller }
+
+// ApprovalListParams: The params of `Approval.List`: there are none yet.
+type ApprovalListParams struct {
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// List lists the requests that wait for a person, oldest first.
+//
+// A capability with `approve` has a request under a grant with `agent` wait. The same request is the same grant,
+// account, method and URL: all callers that ask it wait as one. 64 wait at most; a further one is 1003.
+//
+// The params may be nil.
+func (m *ApprovalMethods) List(ctx context.Context, params *ApprovalListParams) (*ApprovalListResult, error) {
+	return invoke[ApprovalListResult](ctx, m.caller, "approval.list", params)
+}
+
+// ApprovalDecideParams: The params of `Approval.Decide`.
+type ApprovalDecideParams struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
+	Approval string `json:"approval"`
+	// A verdict about a request that waits. `once`: this request. `session`: each request of this capability under
+	// this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a
+	// minute. One of `once`, `session`, `deny`.
+	Verdict ApprovalVerdict `json:"verdict"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Decide says what becomes of a request that waits.
+//
+// The first verdict counts: a second or late one is 6003 (`Kind` `Approval`). With `stepUp` in the capability, `once`
+// and `session` need a step-up of the account that is as recent as that says: else 4002, and the request waits on. A
+// verdict is in the audit log before it counts. The policy, the grant and the account are looked at again before the
+// request is sent.
+//
+// Besides what every call may fail with: ErrStepUpRequired, ErrStoreUnavailable, ErrIntegrity, ErrNotFound.
+func (m *ApprovalMethods) Decide(ctx context.Context, params *ApprovalDecideParams) (*ApprovalDecideResult, error) {
+	return invoke[ApprovalDecideResult](ctx, m.caller, "approval.decide", params)
+}
+
+// AccessMethods has the methods access.* of the contract.
+type AccessMethods struct{ caller Caller }
+
+// AccessRequestParams: The params of `Access.Request`.
+type AccessRequestParams struct {
+	// Origins that its requests want to go to.
+	Origins []string `json:"origins"`
+	// Why, for the person. It is shown as text, without hidden characters and line ends.
+	Reason string `json:"reason"`
+	// Methods that it wants to use there; absent: none beyond those that it has.
+	Methods []string `json:"methods,omitempty"`
+	// Capabilities of operations that it wants to claim; absent: none.
+	Capabilities []string `json:"capabilities,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Request asks the person for more than the caller's grant has.
+//
+// For a caller with a grant, which need not name this method; any other is 1007. It does not wait: the event
+// `access.decided` tells, and the same request again answers with its `Status`. 16 of a grant wait at most (1003),
+// until a person decides or the grant or the agent ends.
+//
+// Besides what every call may fail with: ErrStoreUnavailable, ErrIntegrity.
+func (m *AccessMethods) Request(ctx context.Context, params *AccessRequestParams) (*AccessRequestResult, error) {
+	return invoke[AccessRequestResult](ctx, m.caller, "access.request", params)
+}
+
+// AccessListParams: The params of `Access.List`: there are none yet.
+type AccessListParams struct {
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// List lists the requests for access that wait for a person, oldest first.
+//
+// The params may be nil.
+func (m *AccessMethods) List(ctx context.Context, params *AccessListParams) (*AccessListResult, error) {
+	return invoke[AccessListResult](ctx, m.caller, "access.list", params)
+}
+
+// AccessDecideParams: The params of `Access.Decide`.
+type AccessDecideParams struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
+	Request string `json:"request"`
+	// A verdict about a request for access. One of `allow`, `deny`.
+	Verdict AccessVerdict `json:"verdict"`
+	// With `allow`: how long, in seconds; absent: until the grant ends.
+	ExpiresInSeconds *int64 `json:"expiresInSeconds,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Decide adds to a grant what its program asked for, or refuses it.
+//
+// What is allowed is in the grant from then on, also after a restart (`Additions` of `Grant.List`). It goes no
+// further than the `AllowedOrigins` of the providers of the grant's accounts: an origin that none of them has is 6001
+// and the request waits on; one that is taken away later counts no more. A grant that was made under another one
+// still has nothing that that has not. A second verdict is 6003 (`Kind` `access`).
+//
+// Besides what every call may fail with: ErrOriginNotAllowed, ErrStoreUnavailable, ErrIntegrity, ErrNotFound.
+func (m *AccessMethods) Decide(ctx context.Context, params *AccessDecideParams) (*AccessDecideResult, error) {
+	return invoke[AccessDecideResult](ctx, m.caller, "access.decide", params)
 }

@@ -11,6 +11,26 @@ import (
 // Protocol is the version of the protocol that this client speaks.
 const Protocol = "1"
 
+// AccessStatus: What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it now.
+// `denied`: a person said no; the same request is not asked again for a minute. A newer agent may send other words.
+type AccessStatus string
+
+// The words of AccessStatus that this version knows.
+const (
+	AccessStatusWaiting AccessStatus = "waiting"
+	AccessStatusAllowed AccessStatus = "allowed"
+	AccessStatusDenied  AccessStatus = "denied"
+)
+
+// AccessVerdict: A verdict about a request for access. A newer agent may send other words.
+type AccessVerdict string
+
+// The words of AccessVerdict that this version knows.
+const (
+	AccessVerdictAllow AccessVerdict = "allow"
+	AccessVerdictDeny  AccessVerdict = "deny"
+)
+
 // AccountKind: What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a
 // secret that a person was given, such as an API key or a password. `client`: a machine identity. A newer agent may
 // send other words.
@@ -34,6 +54,42 @@ const (
 	AccountStateReauthenticationRequired AccountState = "reauthenticationRequired"
 	AccountStateLocked                   AccountState = "locked"
 	AccountStateSignedOut                AccountState = "signedOut"
+)
+
+// ApprovalBasis: What a verdict was given by. `call`: by `Approval.Decide`. `pinentry`: in the agent's own prompt. A
+// newer agent may send other words.
+type ApprovalBasis string
+
+// The words of ApprovalBasis that this version knows.
+const (
+	ApprovalBasisCall     ApprovalBasis = "call"
+	ApprovalBasisPinentry ApprovalBasis = "pinentry"
+)
+
+// ApprovalOutcome: How the wait of a request ended. `decided`: with a verdict. `timedOut`: no verdict within
+// `WaitSeconds`. `withdrawn`: the programs that asked have gone. `grantEnded`: the grant was revoked or is over.
+// `locked`: the vault was locked. A newer agent may send other words.
+type ApprovalOutcome string
+
+// The words of ApprovalOutcome that this version knows.
+const (
+	ApprovalOutcomeDecided    ApprovalOutcome = "decided"
+	ApprovalOutcomeTimedOut   ApprovalOutcome = "timedOut"
+	ApprovalOutcomeWithdrawn  ApprovalOutcome = "withdrawn"
+	ApprovalOutcomeGrantEnded ApprovalOutcome = "grantEnded"
+	ApprovalOutcomeLocked     ApprovalOutcome = "locked"
+)
+
+// ApprovalVerdict: A verdict about a request that waits. `once`: this request. `session`: each request of this
+// capability under this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked
+// about for a minute. A newer agent may send other words.
+type ApprovalVerdict string
+
+// The words of ApprovalVerdict that this version knows.
+const (
+	ApprovalVerdictOnce    ApprovalVerdict = "once"
+	ApprovalVerdictSession ApprovalVerdict = "session"
+	ApprovalVerdictDeny    ApprovalVerdict = "deny"
 )
 
 // AuditCollector: The protocol of a collector of audit entries. A newer agent may send other words.
@@ -208,6 +264,10 @@ const (
 	EventTypeRevocationConfirmed    EventType = "revocation.confirmed"
 	EventTypeRevocationAbandoned    EventType = "revocation.abandoned"
 	EventTypeOperationStatusChanged EventType = "operation.statusChanged"
+	EventTypeApprovalRequested      EventType = "approval.requested"
+	EventTypeApprovalDecided        EventType = "approval.decided"
+	EventTypeAccessRequested        EventType = "access.requested"
+	EventTypeAccessDecided          EventType = "access.decided"
 	EventTypeAgentLocked            EventType = "agent.locked"
 	EventTypeAgentUnlocked          EventType = "agent.unlocked"
 	EventTypePolicyChanged          EventType = "policy.changed"
@@ -620,6 +680,60 @@ const (
 	UnknownOutcomeRuleReplayLast     UnknownOutcomeRule = "replayLast"
 )
 
+// AccessDecideResult: The result of `Access.Decide`.
+type AccessDecideResult struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
+	Request string `json:"request"`
+	// What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it now. `denied`:
+	// a person said no; the same request is not asked again for a minute. One of `waiting`, `allowed`, `denied`.
+	Status AccessStatus `json:"status"`
+	// An instant. Absent: until the grant ends, or nothing was allowed.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// AccessListResult: The result of `Access.List`.
+type AccessListResult struct {
+	Requests []AccessRequest `json:"requests"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// AccessRequest: A request of a program for more than its grant has.
+type AccessRequest struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
+	Request string `json:"request"`
+	// The grant that asks.
+	Grant string `json:"grant"`
+	// The name of the grant's client.
+	Client       string   `json:"client"`
+	Origins      []string `json:"origins"`
+	Methods      []string `json:"methods"`
+	Capabilities []string `json:"capabilities"`
+	// Why, in the program's own words, which nothing proves. One line, without hidden characters.
+	Reason string `json:"reason"`
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
+	RequestedAt time.Time `json:"requestedAt"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// AccessRequestResult: The result of `Access.Request`.
+type AccessRequestResult struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
+	Request string `json:"request"`
+	// What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it now. `denied`:
+	// a person said no; the same request is not asked again for a minute. One of `waiting`, `allowed`, `denied`.
+	Status AccessStatus `json:"status"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // Account: An account.
 type Account struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -739,7 +853,8 @@ type AccountResolveResult struct {
 
 // AccountRule: A rule: which account answers for the URLs of a pattern.
 type AccountRule struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Rule string `json:"rule"`
 	// In its normal form.
 	Pattern string `json:"pattern"`
@@ -993,6 +1108,61 @@ type AgentUnlockResult struct {
 	Extra Extra `json:"-"`
 }
 
+// Approval: A request that waits for a person.
+type Approval struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
+	Approval string `json:"approval"`
+	// The grant that the request was made under.
+	Grant string `json:"grant"`
+	// The name of the grant's client.
+	Client string `json:"client"`
+	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+	// person.
+	Account string `json:"account"`
+	// The capability that wants a verdict. Of several the one that names the request most closely.
+	Capability string `json:"capability"`
+	// `WEBSOCKET` for the handshake of a WebSocket.
+	Method string `json:"method"`
+	// Without the values of its query: `https://api.example/items?page&sort`.
+	URL string `json:"url"`
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
+	RequestedAt time.Time `json:"requestedAt"`
+	// Without a verdict until then the request is refused: 4001, reason `notApproved`.
+	ExpiresAt time.Time `json:"expiresAt"`
+	// How many callers wait with this request.
+	Waiting int64 `json:"waiting"`
+	// A verdict other than `deny` needs a step-up of the account by this method; absent: none. One of `pin`,
+	// `pinentry`.
+	StepUp *StepUpMethod `json:"stepUp,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// ApprovalDecideResult: The result of `Approval.Decide`.
+type ApprovalDecideResult struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
+	Approval string `json:"approval"`
+	// A verdict about a request that waits. `once`: this request. `session`: each request of this capability under
+	// this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a
+	// minute. One of `once`, `session`, `deny`.
+	Verdict ApprovalVerdict `json:"verdict"`
+	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+	// person.
+	Account string `json:"account"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// ApprovalListResult: The result of `Approval.List`.
+type ApprovalListResult struct {
+	Approvals []Approval `json:"approvals"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // Assumption: Assumptions that replace the current facts.
 type Assumption struct {
 	// True: the provider confirms the account at that moment. False: it can't be reached.
@@ -1161,7 +1331,8 @@ type CredentialAwsResult struct {
 
 // Decision: A decision.
 type Decision struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	DecisionID string `json:"decisionId"`
 	// The effect of a decision. One of `allow`, `deny`, `readOnly`.
 	Effect Effect `json:"effect"`
@@ -1243,16 +1414,19 @@ type Endpoints struct {
 
 // EventNotification: The params of the notification `Event`.
 type EventNotification struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Subscription string `json:"subscription"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Epoch    string `json:"epoch"`
 	Sequence int64  `json:"sequence"`
 	// The type of an event. One of `account.added`, `account.expiring`, `account.switched`, `account.renamed`,
 	// `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
 	// `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
 	// `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`,
-	// `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
+	// `approval.requested`, `approval.decided`, `access.requested`, `access.decided`, `agent.locked`,
+	// `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
 	Type EventType `json:"type"`
 	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
 	// far as it is known, in objects of an account, else the machine's.
@@ -1268,7 +1442,8 @@ type EventNotification struct {
 
 // EventPosition: A position in the stream of events.
 type EventPosition struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Epoch    string `json:"epoch"`
 	Sequence int64  `json:"sequence"`
 	// Extra holds members that this version does not know.
@@ -1277,9 +1452,11 @@ type EventPosition struct {
 
 // EventSubscribeResult: The result of `Event.Subscribe`.
 type EventSubscribeResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Subscription string `json:"subscription"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Epoch    string `json:"epoch"`
 	Sequence int64  `json:"sequence"`
 	// True if events after `Since` were lost.
@@ -1290,7 +1467,8 @@ type EventSubscribeResult struct {
 
 // EventUnsubscribeResult: The result of `Event.Unsubscribe`.
 type EventUnsubscribeResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Subscription string `json:"subscription"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1364,7 +1542,8 @@ type Finding struct {
 
 // Grant: A grant.
 type Grant struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Grant    string   `json:"grant"`
 	Client   string   `json:"client"`
 	Accounts []string `json:"accounts"`
@@ -1380,6 +1559,8 @@ type Grant struct {
 	AuthorizationDetailTypes []string `json:"authorizationDetailTypes,omitempty"`
 	Capabilities             []string `json:"capabilities,omitempty"`
 	Agent                    *bool    `json:"agent,omitempty"`
+	// What was added to it by `Access.Decide` and still counts.
+	Additions []GrantAddition `json:"additions,omitempty"`
 	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
 	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
@@ -1390,9 +1571,24 @@ type Grant struct {
 	Extra Extra `json:"-"`
 }
 
+// GrantAddition: What a person added to a grant.
+type GrantAddition struct {
+	Origins      []string `json:"origins"`
+	Methods      []string `json:"methods"`
+	Capabilities []string `json:"capabilities"`
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
+	AddedAt time.Time `json:"addedAt"`
+	// An instant. Absent: it ends with the grant.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // GrantCreateResult: The result of `Grant.Create`.
 type GrantCreateResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Grant    string   `json:"grant"`
 	Secret   Secret   `json:"secret"`
 	Client   string   `json:"client"`
@@ -1425,7 +1621,8 @@ type GrantListResult struct {
 
 // GrantRevokeResult: The result of `Grant.Revoke`.
 type GrantRevokeResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Grant string `json:"grant"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1546,7 +1743,8 @@ type MetricsReadResult struct {
 
 // Operation: A queued operation.
 type Operation struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Operation string `json:"operation"`
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
@@ -1582,8 +1780,8 @@ type Operation struct {
 	Response *OperationResponse `json:"response,omitempty"`
 	// The rejection of an operation.
 	Rejection *OperationRejection `json:"rejection,omitempty"`
-	// The last failure; of an operation that waits, what holds it up: `ErrDenied` with the reason of the decision
-	// where a policy does.
+	// The last failure; of an operation that waits, what holds it up: `denied` with the reason of the decision where
+	// a policy does.
 	LastError *LastFailure `json:"lastError,omitempty"`
 	// What the client told when it settled the operation.
 	Detail json.RawMessage `json:"detail,omitempty"`
@@ -1605,7 +1803,8 @@ type OperationEnqueueResult struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Operation string `json:"operation"`
 	// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
 	// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
@@ -2059,7 +2258,8 @@ type RequestSendResult struct {
 
 // Revocation: A pending revocation, without its token.
 type Revocation struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	ID string `json:"id"`
 	// A URL.
 	Issuer       string `json:"issuer"`
@@ -2078,7 +2278,8 @@ type Revocation struct {
 
 // RevocationAbandonResult: The result of `Revocation.Abandon`.
 type RevocationAbandonResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Revocation string `json:"revocation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -2107,7 +2308,8 @@ type RPCDiscoverResult struct {
 
 // RuleAddResult: The result of `Rule.Add`.
 type RuleAddResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Rule string `json:"rule"`
 	// In its normal form.
 	Pattern string `json:"pattern"`
@@ -2132,7 +2334,8 @@ type RuleListResult struct {
 
 // RuleRemoveResult: The result of `Rule.Remove`.
 type RuleRemoveResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	Rule string `json:"rule"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -2285,7 +2488,8 @@ type Session struct {
 
 // SignInBeginResult: The result of `SignIn.Begin`.
 type SignInBeginResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	SignIn string `json:"signIn"`
 	// The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine, with
 	// a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on any
@@ -2310,7 +2514,8 @@ type SignInBeginResult struct {
 
 // SignInCancelResult: The result of `SignIn.Cancel`.
 type SignInCancelResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+	// or a request for access.
 	SignIn string `json:"signIn"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`

@@ -195,6 +195,16 @@ func callTyped(
 		return callWith(ctx, params, client.Grant.List)
 	case "grant.revoke":
 		return callWith(ctx, params, client.Grant.Revoke)
+	case "approval.list":
+		return callWith(ctx, params, client.Approval.List)
+	case "approval.decide":
+		return callWith(ctx, params, client.Approval.Decide)
+	case "access.request":
+		return callWith(ctx, params, client.Access.Request)
+	case "access.list":
+		return callWith(ctx, params, client.Access.List)
+	case "access.decide":
+		return callWith(ctx, params, client.Access.Decide)
 	}
 	return nil, errUnknownMethod
 }

@@ -96,4 +96,9 @@ export const typedCalls: ReadonlyMap<string, TypedCall> = new Map<string, TypedC
   ["grant.create", (client, params, options) => client.grant.create(params, options)],
   ["grant.list", (client, params, options) => client.grant.list(params, options)],
   ["grant.revoke", (client, params, options) => client.grant.revoke(params, options)],
+  ["approval.list", (client, params, options) => client.approval.list(params, options)],
+  ["approval.decide", (client, params, options) => client.approval.decide(params, options)],
+  ["access.request", (client, params, options) => client.access.request(params, options)],
+  ["access.list", (client, params, options) => client.access.list(params, options)],
+  ["access.decide", (client, params, options) => client.access.decide(params, options)],
 ]);

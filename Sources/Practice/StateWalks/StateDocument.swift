@@ -4,6 +4,7 @@ package enum StateDocument: String, CaseIterable, Sendable {
   case exchange = "exchange-states.md"
   case signOut = "sign-out-states.md"
   case operation = "operation-states.md"
+  case approval = "approval-states.md"
 
   /// The name of the file.
   package var name: String { rawValue }
@@ -15,6 +16,7 @@ package enum StateDocument: String, CaseIterable, Sendable {
     case .exchange: ExchangeDocument(.everything()).text
     case .signOut: SignOutDocument().text
     case .operation: OperationDocument().text
+    case .approval: ApprovalDocument().text
     }
   }
 }

@@ -95,7 +95,7 @@ import Testing
       let info = try #require(MethodTable.byName[method.name])
       switch info.underGrant {
       case .account: #expect(info.accountScoped)
-      case .always: #expect(["agent.hello", "rpc.discover"].contains(info.name))
+      case .always: #expect(["access.request", "agent.hello", "rpc.discover"].contains(info.name))
       case .covered, .shared, .agent, .never: #expect(!info.accountScoped)
       }
     }
@@ -141,6 +141,8 @@ import Testing
     case "handle":
       // Operations are looked up within the account; claims and subscriptions belong to the connection.
       if method.accountScoped { return [.account] }
+      // No grant covers it at all.
+      if method.underGrant == .never { return nil }
       return member.name == "subscription" ? [.covered] : ReachedKind(rawValue: member.name).map { [$0] } ?? []
     default: return nil
     }

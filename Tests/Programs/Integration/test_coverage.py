@@ -32,7 +32,8 @@ NEVER = {name for name, method in METHODS.items() if method.get("underGrant") ==
 # They end the agent or the connection's access, or wait for a person.
 UNCALLED = {"agent.shutdown", "agent.lock", "agent.unlock", "agent.initialize"}
 # A grant names these; `*` leaves them out.
-PATTERNS = ["*"] + sorted({f"{name.split('.')[0]}.*" for name in METHODS if not name.startswith("rpc.")})
+PATTERNS = ["*"] + sorted({
+    f"{name.split('.')[0]}.*" for name in METHODS if not name.startswith("rpc.") and name not in NEVER})
 
 
 def kind(schema):

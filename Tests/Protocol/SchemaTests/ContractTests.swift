@@ -95,6 +95,11 @@ struct ContractTests {
     grant.create client accounts methods scopes? resources? origins? passOrigins? authorizationDetailTypes? capabilities? agent? expiresInSeconds?
     grant.list
     grant.revoke grant
+    approval.list
+    approval.decide approval verdict
+    access.request origins methods? capabilities? reason
+    access.list
+    access.decide request verdict expiresInSeconds?
     """
 
   @Test func methodParams_matchTheTable() {
@@ -154,6 +159,7 @@ struct ContractTests {
     ("operation.enqueue", "operation decision"), ("operation.get", "status"),
     ("connectivity.get", "state since basis unreachable?"), ("event.subscribe", "subscription epoch sequence gap"),
     ("audit.verify", "intact entries head"), ("grant.create", "secret!"),
+    ("approval.list", "approvals"), ("access.request", "request status"), ("access.list", "requests"),
   ])
   func methodResults_haveTheMembersOfTheTable(_ name: String, _ members: String) throws {
     let contract = RepositoryFixture.contract
@@ -191,7 +197,7 @@ struct ContractTests {
     ),
     (
       "eventType",
-      "account.added account.expiring account.switched account.renamed account.signedOut account.erased session.stateChanged session.expired token.refreshed token.scopesNarrowed snapshot.changed signIn.requested stepUp.granted stepUp.expired connectivity.changed revocation.confirmed revocation.abandoned operation.statusChanged agent.locked agent.unlocked policy.changed clock.suspect event.gap"
+      "account.added account.expiring account.switched account.renamed account.signedOut account.erased session.stateChanged session.expired token.refreshed token.scopesNarrowed snapshot.changed signIn.requested stepUp.granted stepUp.expired connectivity.changed revocation.confirmed revocation.abandoned operation.statusChanged approval.requested approval.decided access.requested access.decided agent.locked agent.unlocked policy.changed clock.suspect event.gap"
     ),
   ])
   func enumerations_haveTheWordsOfTheTable(_ name: String, _ words: String) {

@@ -11,6 +11,12 @@ from ._errors import LanyardError
 from ._runtime import AsyncCaller, Caller, OpenEnum, Record
 
 __all__ = [
+    "AccessDecideResult",
+    "AccessListResult",
+    "AccessRequest",
+    "AccessRequestResult",
+    "AccessStatus",
+    "AccessVerdict",
     "Account",
     "AccountAddResult",
     "AccountAmbiguous",
@@ -43,6 +49,10 @@ __all__ = [
     "AgentRotateRootKeyResult",
     "AgentStatusResult",
     "AgentUnlockResult",
+    "Approval",
+    "ApprovalDecideResult",
+    "ApprovalListResult",
+    "ApprovalVerdict",
     "Assumption",
     "AuditCollector",
     "AuditDestination",
@@ -87,6 +97,7 @@ __all__ = [
     "FigureUnit",
     "Finding",
     "Grant",
+    "GrantAddition",
     "GrantCreateResult",
     "GrantListResult",
     "GrantRevokeResult",
@@ -293,7 +304,7 @@ class TimedOut(LanyardError):
 
 class NotPermitted(LanyardError):
     """The caller's grant does not cover this account or method; or the organisation alone changes this (`reason`
-    `managed`, `source`).
+    `managed`, `source`); or the method is for callers with a grant (`noGrant`).
 
     `data` may hold `account`, `reason`, `outcome`, `source`, `remedies`.
     """
@@ -452,7 +463,8 @@ class ProviderNotFound(LanyardError):
 
 
 class Denied(LanyardError):
-    """The policy denies the capability.
+    """The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no verdict came
+    in time.
 
     `data` may hold `account`, `reason`, `remedies`, `decision`, `retryAfterMs`.
     """
@@ -603,6 +615,23 @@ ERRORS: Mapping[int, Type[LanyardError]] = {
 # Enumerations.
 
 
+class AccessStatus(OpenEnum):
+    """What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it now.
+    `denied`: a person said no; the same request is not asked again for a minute.
+    """
+
+    WAITING = "waiting"
+    ALLOWED = "allowed"
+    DENIED = "denied"
+
+
+class AccessVerdict(OpenEnum):
+    """A verdict about a request for access."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+
+
 class AccountKind(OpenEnum):
     """What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a secret that
     a person was given, such as an API key or a password. `client`: a machine identity.
@@ -622,6 +651,17 @@ class AccountState(OpenEnum):
     REAUTHENTICATION_REQUIRED = "reauthenticationRequired"
     LOCKED = "locked"
     SIGNED_OUT = "signedOut"
+
+
+class ApprovalVerdict(OpenEnum):
+    """A verdict about a request that waits. `once`: this request. `session`: each request of this capability under
+    this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for
+    a minute.
+    """
+
+    ONCE = "once"
+    SESSION = "session"
+    DENY = "deny"
 
 
 class AuditCollector(OpenEnum):
@@ -772,6 +812,10 @@ class EventType(OpenEnum):
     REVOCATION_CONFIRMED = "revocation.confirmed"
     REVOCATION_ABANDONED = "revocation.abandoned"
     OPERATION_STATUS_CHANGED = "operation.statusChanged"
+    APPROVAL_REQUESTED = "approval.requested"
+    APPROVAL_DECIDED = "approval.decided"
+    ACCESS_REQUESTED = "access.requested"
+    ACCESS_DECIDED = "access.decided"
     AGENT_LOCKED = "agent.locked"
     AGENT_UNLOCKED = "agent.unlocked"
     POLICY_CHANGED = "policy.changed"
@@ -1132,6 +1176,71 @@ class UnknownOutcomeRule(OpenEnum):
 
 
 @dataclass(frozen=True)
+class AccessDecideResult(Record):
+    """The result of `access.decide`.
+
+    Attributes:
+        request: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
+        status: What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it
+            now. `denied`: a person said no; the same request is not asked again for a minute. One of `waiting`,
+            `allowed`, `denied`.
+        expires_at: An instant. Absent: until the grant ends, or nothing was allowed.
+    """
+
+    request: str
+    status: Union[AccessStatus, str]
+    expires_at: Optional[datetime] = None
+
+
+@dataclass(frozen=True)
+class AccessListResult(Record):
+    """The result of `access.list`."""
+
+    requests: List[AccessRequest]
+
+
+@dataclass(frozen=True)
+class AccessRequest(Record):
+    """A request of a program for more than its grant has.
+
+    Attributes:
+        request: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
+        grant: The grant that asks.
+        client: The name of the grant's client.
+        reason: Why, in the program's own words, which nothing proves. One line, without hidden characters.
+        requested_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
+    """
+
+    request: str
+    grant: str
+    client: str
+    origins: List[str]
+    methods: List[str]
+    capabilities: List[str]
+    reason: str
+    requested_at: datetime
+
+
+@dataclass(frozen=True)
+class AccessRequestResult(Record):
+    """The result of `access.request`.
+
+    Attributes:
+        request: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
+        status: What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it
+            now. `denied`: a person said no; the same request is not asked again for a minute. One of `waiting`,
+            `allowed`, `denied`.
+    """
+
+    request: str
+    status: Union[AccessStatus, str]
+
+
+@dataclass(frozen=True)
 class Account(Record):
     """An account.
 
@@ -1277,7 +1386,8 @@ class AccountRule(Record):
     """A rule: which account answers for the URLs of a pattern.
 
     Attributes:
-        rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule,
+            an approval or a request for access.
         pattern: In its normal form.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
@@ -1571,6 +1681,67 @@ class AgentUnlockResult(Record):
 
 
 @dataclass(frozen=True)
+class Approval(Record):
+    """A request that waits for a person.
+
+    Attributes:
+        approval: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
+        grant: The grant that the request was made under.
+        client: The name of the grant's client.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        capability: The capability that wants a verdict. Of several the one that names the request most closely.
+        method: `WEBSOCKET` for the handshake of a WebSocket.
+        url: Without the values of its query: `https://api.example/items?page&sort`.
+        requested_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
+        expires_at: Without a verdict until then the request is refused: 4001, reason `notApproved`.
+        waiting: How many callers wait with this request.
+        step_up: A verdict other than `deny` needs a step-up of the account by this method; absent: none. One of
+            `pin`, `pinentry`.
+    """
+
+    approval: str
+    grant: str
+    client: str
+    account: str
+    capability: str
+    method: str
+    url: str
+    requested_at: datetime
+    expires_at: datetime
+    waiting: int
+    step_up: Optional[Union[StepUpMethod, str]] = None
+
+
+@dataclass(frozen=True)
+class ApprovalDecideResult(Record):
+    """The result of `approval.decide`.
+
+    Attributes:
+        approval: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
+        verdict: A verdict about a request that waits. `once`: this request. `session`: each request of this
+            capability under this grant, until the grant or the agent ends. `deny`: not this request; the same one is
+            not asked about for a minute. One of `once`, `session`, `deny`.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
+
+    approval: str
+    verdict: Union[ApprovalVerdict, str]
+    account: str
+
+
+@dataclass(frozen=True)
+class ApprovalListResult(Record):
+    """The result of `approval.list`."""
+
+    approvals: List[Approval]
+
+
+@dataclass(frozen=True)
 class Assumption(Record):
     """Assumptions that replace the current facts.
 
@@ -1774,8 +1945,8 @@ class Decision(Record):
     """A decision.
 
     Attributes:
-        decision_id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-            a rule.
+        decision_id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
         effect: The effect of a decision. One of `allow`, `deny`, `readOnly`.
         capability: A capability. The name in the policy, such as `workOrder.complete`.
         reason: The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
@@ -1866,16 +2037,16 @@ class EventNotification(Record):
     """The params of the notification `event`.
 
     Attributes:
-        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-            a rule.
-        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-            rule.
+        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
+        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule,
+            an approval or a request for access.
         type: The type of an event. One of `account.added`, `account.expiring`, `account.switched`,
             `account.renamed`, `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`,
             `token.refreshed`, `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`,
             `stepUp.expired`, `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`,
-            `operation.statusChanged`, `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`,
-            `event.gap`.
+            `operation.statusChanged`, `approval.requested`, `approval.decided`, `access.requested`, `access.decided`,
+            `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
         at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
             provider as far as it is known, in objects of an account, else the machine's.
         data: Its schema depends on `type`.
@@ -1897,8 +2068,8 @@ class EventPosition(Record):
     """A position in the stream of events.
 
     Attributes:
-        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-            rule.
+        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule,
+            an approval or a request for access.
     """
 
     epoch: str
@@ -1910,10 +2081,10 @@ class EventSubscribeResult(Record):
     """The result of `event.subscribe`.
 
     Attributes:
-        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-            a rule.
-        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-            rule.
+        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
+        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule,
+            an approval or a request for access.
         gap: True if events after `since` were lost.
     """
 
@@ -1928,8 +2099,8 @@ class EventUnsubscribeResult(Record):
     """The result of `event.unsubscribe`.
 
     Attributes:
-        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-            a rule.
+        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
     """
 
     subscription: str
@@ -2021,11 +2192,12 @@ class Grant(Record):
     """A grant.
 
     Attributes:
-        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-            rule.
+        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule,
+            an approval or a request for access.
         created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
             account's provider as far as it is known, in objects of an account, else the machine's.
         scopes: Scopes. In any order; the agent sorts them.
+        additions: What was added to it by `access.decide` and still counts.
         expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
             account's provider as far as it is known, in objects of an account, else the machine's.
         last_used_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
@@ -2044,8 +2216,26 @@ class Grant(Record):
     authorization_detail_types: Optional[List[str]] = None
     capabilities: Optional[List[str]] = None
     agent: Optional[bool] = None
+    additions: Optional[List[GrantAddition]] = None
     expires_at: Optional[datetime] = None
     last_used_at: Optional[datetime] = None
+
+
+@dataclass(frozen=True)
+class GrantAddition(Record):
+    """What a person added to a grant.
+
+    Attributes:
+        added_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
+        expires_at: An instant. Absent: it ends with the grant.
+    """
+
+    origins: List[str]
+    methods: List[str]
+    capabilities: List[str]
+    added_at: datetime
+    expires_at: Optional[datetime] = None
 
 
 @dataclass(frozen=True)
@@ -2053,8 +2243,8 @@ class GrantCreateResult(Record):
     """The result of `grant.create`.
 
     Attributes:
-        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-            rule.
+        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule,
+            an approval or a request for access.
         created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
             account's provider as far as it is known, in objects of an account, else the machine's.
         scopes: Scopes. In any order; the agent sorts them.
@@ -2090,8 +2280,8 @@ class GrantRevokeResult(Record):
     """The result of `grant.revoke`.
 
     Attributes:
-        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-            rule.
+        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule,
+            an approval or a request for access.
     """
 
     grant: str
@@ -2237,8 +2427,8 @@ class Operation(Record):
     """A queued operation.
 
     Attributes:
-        operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-            rule.
+        operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         status: The status of an operation. `sending` is also that of an operation that a client has claimed. A
@@ -2258,7 +2448,7 @@ class Operation(Record):
         decision: A decision.
         response: The response to an operation's request.
         rejection: The rejection of an operation.
-        last_error: The last failure; of an operation that waits, what holds it up: `Denied` with the reason of the
+        last_error: The last failure; of an operation that waits, what holds it up: `denied` with the reason of the
             decision where a policy does.
         detail: What the client told when it settled the operation.
         request: A request that the agent delivers.
@@ -2299,8 +2489,8 @@ class OperationEnqueueResult(Record):
     Attributes:
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-            rule.
+        operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
         status: The status of an operation. `sending` is also that of an operation that a client has claimed. A
             cancelled operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`,
             `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
@@ -2839,7 +3029,8 @@ class Revocation(Record):
     """A pending revocation, without its token.
 
     Attributes:
-        id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+            approval or a request for access.
         issuer: A URL.
         next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
             account's provider as far as it is known, in objects of an account, else the machine's.
@@ -2861,8 +3052,8 @@ class RevocationAbandonResult(Record):
     """The result of `revocation.abandon`.
 
     Attributes:
-        revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-            rule.
+        revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
     """
 
     revocation: str
@@ -2896,7 +3087,8 @@ class RuleAddResult(Record):
     """The result of `rule.add`.
 
     Attributes:
-        rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule,
+            an approval or a request for access.
         pattern: In its normal form.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
@@ -2928,7 +3120,8 @@ class RuleRemoveResult(Record):
     """The result of `rule.remove`.
 
     Attributes:
-        rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule,
+            an approval or a request for access.
     """
 
     rule: str
@@ -3113,8 +3306,8 @@ class SignInBeginResult(Record):
     """The result of `sign_in.begin`.
 
     Attributes:
-        sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-            rule.
+        sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
         flow: The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any
             machine, with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`.
             `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
@@ -3144,8 +3337,8 @@ class SignInCancelResult(Record):
     """The result of `sign_in.cancel`.
 
     Attributes:
-        sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-            rule.
+        sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+            rule, an approval or a request for access.
     """
 
     sign_in: str
@@ -5402,8 +5595,8 @@ class SignInMethods:
         """Waits for the end of a sign-in.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-                a rule.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
             timeout_seconds: When this time has passed, the result is `pending`; absent: wait until the sign-in
                 expires.
 
@@ -5456,8 +5649,8 @@ class SignInMethods:
         `attempts_left` leave the sign-in open.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-                a rule.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
             redirect_url: The whole URL, which must be the one that this sign-in sends the browser back to, with
                 its `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the
                 nonce of the ID token prove that it belongs to this sign-in.
@@ -5507,8 +5700,8 @@ class SignInMethods:
         """Cancels a sign-in.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-                a rule.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
 
         Returns:
             SignInCancelResult: with `sign_in`.
@@ -5685,8 +5878,8 @@ class AsyncSignInMethods:
         """Waits for the end of a sign-in.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-                a rule.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
             timeout_seconds: When this time has passed, the result is `pending`; absent: wait until the sign-in
                 expires.
 
@@ -5739,8 +5932,8 @@ class AsyncSignInMethods:
         `attempts_left` leave the sign-in open.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-                a rule.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
             redirect_url: The whole URL, which must be the one that this sign-in sends the browser back to, with
                 its `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the
                 nonce of the ID token prove that it belongs to this sign-in.
@@ -5790,8 +5983,8 @@ class AsyncSignInMethods:
         """Cancels a sign-in.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-                a rule.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
 
         Returns:
             SignInCancelResult: with `sign_in`.
@@ -6639,8 +6832,8 @@ class RuleMethods:
         """Removes a rule.
 
         Args:
-            rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-                rule.
+            rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
 
         Returns:
             RuleRemoveResult: with `rule`.
@@ -6733,8 +6926,8 @@ class AsyncRuleMethods:
         """Removes a rule.
 
         Args:
-            rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-                rule.
+            rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
 
         Returns:
             RuleRemoveResult: with `rule`.
@@ -7913,7 +8106,8 @@ class RequestMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
-            Denied: The policy denies the capability.
+            Denied: The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no
+                verdict came in time.
             StepUpRequired: The policy requires a step-up.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -8047,7 +8241,8 @@ class RequestMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
-            Denied: The policy denies the capability.
+            Denied: The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no
+                verdict came in time.
             StepUpRequired: The policy requires a step-up.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -8161,7 +8356,8 @@ class AsyncRequestMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
-            Denied: The policy denies the capability.
+            Denied: The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no
+                verdict came in time.
             StepUpRequired: The policy requires a step-up.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -8295,7 +8491,8 @@ class AsyncRequestMethods:
                 `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
                 server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
-            Denied: The policy denies the capability.
+            Denied: The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no
+                verdict came in time.
             StepUpRequired: The policy requires a step-up.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -9199,7 +9396,7 @@ class StepUpMethods:
         After three consecutive wrong attempts each next one must wait, from 1 s up to 30 s: `StepUpThrottled`, which
         is not counted. Without `duration_seconds` the step-up is valid for the longest step-up age in the account's
         policy, or 300 s if there is none. Reasons of `StepUpFailed`: `wrongPIN`, `destroyed`, and for a prompt
-        `cancelled`, `TimedOut`, `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `NotFound`.
+        `cancelled`, `timedOut`, `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `NotFound`.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -9411,7 +9608,7 @@ class AsyncStepUpMethods:
         After three consecutive wrong attempts each next one must wait, from 1 s up to 30 s: `StepUpThrottled`, which
         is not counted. Without `duration_seconds` the step-up is valid for the longest step-up age in the account's
         policy, or 300 s if there is none. Reasons of `StepUpFailed`: `wrongPIN`, `destroyed`, and for a prompt
-        `cancelled`, `TimedOut`, `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `NotFound`.
+        `cancelled`, `timedOut`, `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `NotFound`.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -9879,7 +10076,7 @@ class OperationMethods:
     ) -> OperationEnqueueResult:
         """Queues an operation until the provider is reachable.
 
-        If the policy denies the capability, the error is `Denied` and nothing is queued. The same request with the
+        If the policy denies the capability, the error is `denied` and nothing is queued. The same request with the
         `idempotency_key` of an operation of the same caller that is still there is answered with that operation.
 
         Args:
@@ -9900,7 +10097,8 @@ class OperationMethods:
         Raises:
             AccountNotFound: No account matches.
             AccountAmbiguous: Several accounts match.
-            Denied: The policy denies the capability.
+            Denied: The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no
+                verdict came in time.
             SignedOut: The account is signed out.
             DataLocked: The account's data stays encrypted until the same person signs in again.
             OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
@@ -9982,8 +10180,8 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
 
         Returns:
             Operation: A queued operation.
@@ -10022,8 +10220,8 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
 
         Returns:
             Operation: A queued operation.
@@ -10064,8 +10262,8 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
 
         Returns:
             Operation: A queued operation.
@@ -10078,7 +10276,8 @@ class OperationMethods:
             DataLocked: The account's data stays encrypted until the same person signs in again.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
-            Denied: The policy denies the capability.
+            Denied: The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no
+                verdict came in time.
             StepUpRequired: The policy requires a step-up.
             OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -10109,8 +10308,8 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
             capability: A capability. The name in the policy, such as `workOrder.complete`.
             lease_seconds: How long the claim lasts without `operation.settle`, in seconds. The agent's default:
                 `60`.
@@ -10157,8 +10356,8 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
             claim: From `operation.claim`. Without it the error is `InvalidParams`.
             outcome: The outcome of an operation that the client delivered. `retry`: it was not delivered, and is
                 `ready` again. `unknown` is `InvalidParams`: a client that does not know says nothing, and its claim
@@ -10212,7 +10411,7 @@ class AsyncOperationMethods:
     ) -> OperationEnqueueResult:
         """Queues an operation until the provider is reachable.
 
-        If the policy denies the capability, the error is `Denied` and nothing is queued. The same request with the
+        If the policy denies the capability, the error is `denied` and nothing is queued. The same request with the
         `idempotency_key` of an operation of the same caller that is still there is answered with that operation.
 
         Args:
@@ -10233,7 +10432,8 @@ class AsyncOperationMethods:
         Raises:
             AccountNotFound: No account matches.
             AccountAmbiguous: Several accounts match.
-            Denied: The policy denies the capability.
+            Denied: The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no
+                verdict came in time.
             SignedOut: The account is signed out.
             DataLocked: The account's data stays encrypted until the same person signs in again.
             OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
@@ -10315,8 +10515,8 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
 
         Returns:
             Operation: A queued operation.
@@ -10355,8 +10555,8 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
 
         Returns:
             Operation: A queued operation.
@@ -10397,8 +10597,8 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
 
         Returns:
             Operation: A queued operation.
@@ -10411,7 +10611,8 @@ class AsyncOperationMethods:
             DataLocked: The account's data stays encrypted until the same person signs in again.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
-            Denied: The policy denies the capability.
+            Denied: The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no
+                verdict came in time.
             StepUpRequired: The policy requires a step-up.
             OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -10442,8 +10643,8 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
             capability: A capability. The name in the policy, such as `workOrder.complete`.
             lease_seconds: How long the claim lasts without `operation.settle`, in seconds. The agent's default:
                 `60`.
@@ -10490,8 +10691,8 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
             claim: From `operation.claim`. Without it the error is `InvalidParams`.
             outcome: The outcome of an operation that the client delivered. `retry`: it was not delivered, and is
                 `ready` again. `unknown` is `InvalidParams`: a client that does not know says nothing, and its claim
@@ -10559,8 +10760,8 @@ class RevocationMethods:
         """Retries one pending revocation, or all, now.
 
         Args:
-            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
 
         Returns:
             RevocationRetryResult: with `revocations`.
@@ -10588,8 +10789,8 @@ class RevocationMethods:
         """Abandons a revocation and erases its token.
 
         Args:
-            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
 
         Returns:
             RevocationAbandonResult: with `revocation`.
@@ -10644,8 +10845,8 @@ class AsyncRevocationMethods:
         """Retries one pending revocation, or all, now.
 
         Args:
-            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
 
         Returns:
             RevocationRetryResult: with `revocations`.
@@ -10673,8 +10874,8 @@ class AsyncRevocationMethods:
         """Abandons a revocation and erases its token.
 
         Args:
-            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-                or a rule.
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+                a rule, an approval or a request for access.
 
         Returns:
             RevocationAbandonResult: with `revocation`.
@@ -10845,7 +11046,7 @@ class EventMethods:
 
         Args:
             subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a
-                grant or a rule.
+                grant, a rule, an approval or a request for access.
 
         Returns:
             EventUnsubscribeResult: with `subscription`.
@@ -10914,7 +11115,7 @@ class AsyncEventMethods:
 
         Args:
             subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a
-                grant or a rule.
+                grant, a rule, an approval or a request for access.
 
         Returns:
             EventUnsubscribeResult: with `subscription`.
@@ -11211,8 +11412,8 @@ class GrantMethods:
         as soon as the disk takes it. If the agent ends before that, the grant is valid again: revoke it again.
 
         Args:
-            grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-                rule.
+            grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
 
         Returns:
             GrantRevokeResult: with `grant`.
@@ -11341,8 +11542,8 @@ class AsyncGrantMethods:
         as soon as the disk takes it. If the agent ends before that, the grant is valid again: revoke it again.
 
         Args:
-            grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-                rule.
+            grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
 
         Returns:
             GrantRevokeResult: with `grant`.
@@ -11360,6 +11561,354 @@ class AsyncGrantMethods:
                 "grant": grant,
             },
             GrantRevokeResult,
+        )
+
+
+class ApprovalMethods:
+    """The methods `approval.*` of the contract."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def list(
+        self,
+    ) -> ApprovalListResult:
+        """Lists the requests that wait for a person, oldest first.
+
+        A capability with `approve` has a request under a grant with `agent` wait. The same request is the same grant,
+        account, method and URL: all callers that ask it wait as one. 64 wait at most; a further one is 1003.
+
+        Returns:
+            ApprovalListResult: with `approvals`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "approval.list",
+            {},
+            ApprovalListResult,
+        )
+
+    def decide(
+        self,
+        *,
+        approval: str,
+        verdict: Union[ApprovalVerdict, str],
+    ) -> ApprovalDecideResult:
+        """Says what becomes of a request that waits.
+
+        The first verdict counts: a second or late one is 6003 (`kind` `approval`). With `stepUp` in the capability,
+        `once` and `session` need a step-up of the account that is as recent as that says: else 4002, and the request
+        waits on. A verdict is in the audit log before it counts. The policy, the grant and the account are looked at
+        again before the request is sent.
+
+        Args:
+            approval: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
+            verdict: A verdict about a request that waits. `once`: this request. `session`: each request of this
+                capability under this grant, until the grant or the agent ends. `deny`: not this request; the same one
+                is not asked about for a minute. One of `once`, `session`, `deny`.
+
+        Returns:
+            ApprovalDecideResult: with `approval`, `verdict`, `account`.
+
+        Raises:
+            StepUpRequired: The policy requires a step-up.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "approval.decide",
+            {
+                "approval": approval,
+                "verdict": verdict,
+            },
+            ApprovalDecideResult,
+        )
+
+
+class AsyncApprovalMethods:
+    """The methods `approval.*` of the contract, for asyncio."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def list(
+        self,
+    ) -> ApprovalListResult:
+        """Lists the requests that wait for a person, oldest first.
+
+        A capability with `approve` has a request under a grant with `agent` wait. The same request is the same grant,
+        account, method and URL: all callers that ask it wait as one. 64 wait at most; a further one is 1003.
+
+        Returns:
+            ApprovalListResult: with `approvals`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "approval.list",
+            {},
+            ApprovalListResult,
+        )
+
+    async def decide(
+        self,
+        *,
+        approval: str,
+        verdict: Union[ApprovalVerdict, str],
+    ) -> ApprovalDecideResult:
+        """Says what becomes of a request that waits.
+
+        The first verdict counts: a second or late one is 6003 (`kind` `approval`). With `stepUp` in the capability,
+        `once` and `session` need a step-up of the account that is as recent as that says: else 4002, and the request
+        waits on. A verdict is in the audit log before it counts. The policy, the grant and the account are looked at
+        again before the request is sent.
+
+        Args:
+            approval: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
+            verdict: A verdict about a request that waits. `once`: this request. `session`: each request of this
+                capability under this grant, until the grant or the agent ends. `deny`: not this request; the same one
+                is not asked about for a minute. One of `once`, `session`, `deny`.
+
+        Returns:
+            ApprovalDecideResult: with `approval`, `verdict`, `account`.
+
+        Raises:
+            StepUpRequired: The policy requires a step-up.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "approval.decide",
+            {
+                "approval": approval,
+                "verdict": verdict,
+            },
+            ApprovalDecideResult,
+        )
+
+
+class AccessMethods:
+    """The methods `access.*` of the contract."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def request(
+        self,
+        *,
+        origins: Sequence[str],
+        reason: str,
+        methods: Optional[Sequence[str]] = None,
+        capabilities: Optional[Sequence[str]] = None,
+    ) -> AccessRequestResult:
+        """Asks the person for more than the caller's grant has.
+
+        For a caller with a grant, which need not name this method; any other is 1007. It does not wait: the event
+        `access.decided` tells, and the same request again answers with its `status`. 16 of a grant wait at most
+        (1003), until a person decides or the grant or the agent ends.
+
+        Args:
+            origins: Origins that its requests want to go to.
+            reason: Why, for the person. It is shown as text, without hidden characters and line ends.
+            methods: Methods that it wants to use there; absent: none beyond those that it has.
+            capabilities: Capabilities of operations that it wants to claim; absent: none.
+
+        Returns:
+            AccessRequestResult: with `request`, `status`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "access.request",
+            {
+                "origins": origins,
+                "reason": reason,
+                "methods": methods,
+                "capabilities": capabilities,
+            },
+            AccessRequestResult,
+        )
+
+    def list(
+        self,
+    ) -> AccessListResult:
+        """Lists the requests for access that wait for a person, oldest first.
+
+        Returns:
+            AccessListResult: with `requests`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "access.list",
+            {},
+            AccessListResult,
+        )
+
+    def decide(
+        self,
+        *,
+        request: str,
+        verdict: Union[AccessVerdict, str],
+        expires_in_seconds: Optional[int] = None,
+    ) -> AccessDecideResult:
+        """Adds to a grant what its program asked for, or refuses it.
+
+        What is allowed is in the grant from then on, also after a restart (`additions` of `grant.list`). It goes no
+        further than the `allowed_origins` of the providers of the grant's accounts: an origin that none of them has is
+        6001 and the request waits on; one that is taken away later counts no more. A grant that was made under another
+        one still has nothing that that has not. A second verdict is 6003 (`kind` `access`).
+
+        Args:
+            request: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
+            verdict: A verdict about a request for access. One of `allow`, `deny`.
+            expires_in_seconds: With `allow`: how long, in seconds; absent: until the grant ends.
+
+        Returns:
+            AccessDecideResult: with `request`, `status`, `expires_at`.
+
+        Raises:
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "access.decide",
+            {
+                "request": request,
+                "verdict": verdict,
+                "expiresInSeconds": expires_in_seconds,
+            },
+            AccessDecideResult,
+        )
+
+
+class AsyncAccessMethods:
+    """The methods `access.*` of the contract, for asyncio."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def request(
+        self,
+        *,
+        origins: Sequence[str],
+        reason: str,
+        methods: Optional[Sequence[str]] = None,
+        capabilities: Optional[Sequence[str]] = None,
+    ) -> AccessRequestResult:
+        """Asks the person for more than the caller's grant has.
+
+        For a caller with a grant, which need not name this method; any other is 1007. It does not wait: the event
+        `access.decided` tells, and the same request again answers with its `status`. 16 of a grant wait at most
+        (1003), until a person decides or the grant or the agent ends.
+
+        Args:
+            origins: Origins that its requests want to go to.
+            reason: Why, for the person. It is shown as text, without hidden characters and line ends.
+            methods: Methods that it wants to use there; absent: none beyond those that it has.
+            capabilities: Capabilities of operations that it wants to claim; absent: none.
+
+        Returns:
+            AccessRequestResult: with `request`, `status`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "access.request",
+            {
+                "origins": origins,
+                "reason": reason,
+                "methods": methods,
+                "capabilities": capabilities,
+            },
+            AccessRequestResult,
+        )
+
+    async def list(
+        self,
+    ) -> AccessListResult:
+        """Lists the requests for access that wait for a person, oldest first.
+
+        Returns:
+            AccessListResult: with `requests`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "access.list",
+            {},
+            AccessListResult,
+        )
+
+    async def decide(
+        self,
+        *,
+        request: str,
+        verdict: Union[AccessVerdict, str],
+        expires_in_seconds: Optional[int] = None,
+    ) -> AccessDecideResult:
+        """Adds to a grant what its program asked for, or refuses it.
+
+        What is allowed is in the grant from then on, also after a restart (`additions` of `grant.list`). It goes no
+        further than the `allowed_origins` of the providers of the grant's accounts: an origin that none of them has is
+        6001 and the request waits on; one that is taken away later counts no more. A grant that was made under another
+        one still has nothing that that has not. A second verdict is 6003 (`kind` `access`).
+
+        Args:
+            request: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+                rule, an approval or a request for access.
+            verdict: A verdict about a request for access. One of `allow`, `deny`.
+            expires_in_seconds: With `allow`: how long, in seconds; absent: until the grant ends.
+
+        Returns:
+            AccessDecideResult: with `request`, `status`, `expires_at`.
+
+        Raises:
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "access.decide",
+            {
+                "request": request,
+                "verdict": verdict,
+                "expiresInSeconds": expires_in_seconds,
+            },
+            AccessDecideResult,
         )
 
 
@@ -11391,6 +11940,8 @@ class Methods:
         self.event: EventMethods = EventMethods(caller)
         self.audit: AuditMethods = AuditMethods(caller)
         self.grant: GrantMethods = GrantMethods(caller)
+        self.approval: ApprovalMethods = ApprovalMethods(caller)
+        self.access: AccessMethods = AccessMethods(caller)
 
 
 class AsyncMethods:
@@ -11421,3 +11972,5 @@ class AsyncMethods:
         self.event: AsyncEventMethods = AsyncEventMethods(caller)
         self.audit: AsyncAuditMethods = AsyncAuditMethods(caller)
         self.grant: AsyncGrantMethods = AsyncGrantMethods(caller)
+        self.approval: AsyncApprovalMethods = AsyncApprovalMethods(caller)
+        self.access: AsyncAccessMethods = AsyncAccessMethods(caller)

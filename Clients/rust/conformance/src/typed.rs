@@ -95,4 +95,9 @@ calls! {
     "grant.create" grant create(GrantCreateParams)
     "grant.list" grant list()
     "grant.revoke" grant revoke(GrantRevokeParams)
+    "approval.list" approval list()
+    "approval.decide" approval decide(ApprovalDecideParams)
+    "access.request" access request(AccessRequestParams)
+    "access.list" access list()
+    "access.decide" access decide(AccessDecideParams)
 }

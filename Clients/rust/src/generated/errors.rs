@@ -25,7 +25,7 @@ errors! {
     /// The request's `timeout_seconds` passed. An exchange that an account started continues.
     TimedOut(1006, "timedOut") retryable [account, outcome];
     /// The caller's grant does not cover this account or method; or the organisation alone changes this (`reason`
-    /// `managed`, `source`).
+    /// `managed`, `source`); or the method is for callers with a grant (`noGrant`).
     NotPermitted(1007, "notPermitted") [account, reason, outcome, source, remedies];
     /// The passphrase is wrong.
     UnlockFailed(1008, "unlockFailed") retryable [retryAfterMs, reason];
@@ -64,7 +64,8 @@ errors! {
     UntrustedServer(3004, "untrustedServer") [account, reason, remedies, outcome, path, expected];
     /// The provider is unknown, or the administrator's file that describes it is gone (`source`).
     ProviderNotFound(3005, "providerNotFound") [remedies, source, outcome];
-    /// The policy denies the capability.
+    /// The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no verdict came
+    /// in time.
     Denied(4001, "denied") [account, reason, remedies, decision, retryAfterMs];
     /// The policy requires a step-up.
     StepUpRequired(4002, "stepUpRequired") [account, remedies, reason, decision, retryAfterMs];

@@ -117,7 +117,8 @@ events! {
     "signIn.requested" SignInRequested(SignInRequestedData) {
         /// A provider's name.
         provider: String,
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         sign_in = "signIn": String,
     } optional {
         /// The name that the program gave in `agent().hello`, else that of its executable; absent if neither is
@@ -149,7 +150,8 @@ events! {
 
     /// The provider confirmed a revocation.
     "revocation.confirmed" RevocationConfirmed(RevocationConfirmedData) {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         revocation: String,
         /// A URL.
         issuer: String,
@@ -157,7 +159,8 @@ events! {
 
     /// A revocation was abandoned; the token may still be valid.
     "revocation.abandoned" RevocationAbandoned(RevocationAbandonedData) {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         revocation: String,
         /// A URL.
         issuer: String,
@@ -166,7 +169,8 @@ events! {
 
     /// The status of an operation changed.
     "operation.statusChanged" OperationStatusChanged(OperationStatusChangedData) {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         operation: String,
         /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
         /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
@@ -176,6 +180,93 @@ events! {
         /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
         /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
         previous: OperationStatus,
+    }
+
+    /// A request waits for a person. A caller with a grant hears of its own alone.
+    "approval.requested" ApprovalRequested(ApprovalRequestedData) {
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
+        approval: String,
+        /// The grant that the request was made under.
+        grant: String,
+        /// The name of the grant's client.
+        client: String,
+        /// The capability that wants a verdict. Of several the one that names the request most closely.
+        capability: String,
+        /// `WEBSOCKET` for the handshake of a WebSocket.
+        method: String,
+        /// Without the values of its query: `https://api.example/items?page&sort`.
+        url: String,
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
+        requested_at = "requestedAt": Timestamp,
+        /// Without a verdict until then the request is refused: 4001, reason `notApproved`.
+        expires_at = "expiresAt": Timestamp,
+    } optional {
+        /// A verdict other than `deny` needs a step-up of the account by this method; absent: none. One of `pin`,
+        /// `pinentry`.
+        step_up = "stepUp": StepUpMethod,
+    }
+
+    /// A request waits no more. A caller with a grant hears of its own alone.
+    "approval.decided" ApprovalDecided(ApprovalDecidedData) {
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
+        approval: String,
+        /// The grant that the request was made under.
+        grant: String,
+        /// The name of the grant's client.
+        client: String,
+        /// A capability. The name in the policy, such as `workOrder.complete`.
+        capability: String,
+        /// How the wait of a request ended. `decided`: with a verdict. `timedOut`: no verdict within `wait_seconds`.
+        /// `withdrawn`: the programs that asked have gone. `grantEnded`: the grant was revoked or is over. `locked`:
+        /// the vault was locked. One of `decided`, `timedOut`, `withdrawn`, `grantEnded`, `locked`.
+        outcome: ApprovalOutcome,
+    } optional {
+        /// With the outcome `decided`. One of `once`, `session`, `deny`.
+        verdict: ApprovalVerdict,
+        /// With the outcome `decided`. One of `call`, `pinentry`.
+        basis: ApprovalBasis,
+        /// The client whose `approval().decide` it was, as it called itself; absent if that is not known.
+        decided_by = "decidedBy": String,
+    }
+
+    /// A program asks for more than its grant has. A caller with a grant hears of its own alone.
+    "access.requested" AccessRequested(AccessRequestedData) {
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
+        request: String,
+        /// The grant that asks.
+        grant: String,
+        /// The name of the grant's client.
+        client: String,
+        origins: [String],
+        methods: [String],
+        capabilities: [String],
+        /// Why, in the program's own words, which nothing proves. One line, without hidden characters.
+        reason: String,
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
+        requested_at = "requestedAt": Timestamp,
+    }
+
+    /// A request for access waits no more. A caller with a grant hears of its own alone.
+    "access.decided" AccessDecided(AccessDecidedData) {
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
+        request: String,
+        /// The grant that asks.
+        grant: String,
+        /// The name of the grant's client.
+        client: String,
+    } optional {
+        /// A verdict about a request for access. Absent: the grant ended first. One of `allow`, `deny`.
+        verdict: AccessVerdict,
+        /// Until when it is allowed; absent: until the grant ends.
+        expires_at = "expiresAt": Timestamp,
+        /// The client that decided, as it called itself; absent if that is not known.
+        decided_by = "decidedBy": String,
     }
 
     /// The vault was locked.

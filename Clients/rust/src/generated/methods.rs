@@ -468,7 +468,7 @@ methods! {
         /// After three consecutive wrong attempts each next one must wait, from 1 s up to 30 s:
         /// `ErrorCode::StepUpThrottled`, which is not counted. Without `duration_seconds` the step-up is valid for
         /// the longest step-up age in the account's policy, or 300 s if there is none. Reasons of
-        /// `ErrorCode::StepUpFailed`: `wrongPIN`, `destroyed`, and for a prompt `cancelled`, `ErrorCode::TimedOut`,
+        /// `ErrorCode::StepUpFailed`: `wrongPIN`, `destroyed`, and for a prompt `cancelled`, `timedOut`,
         /// `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `ErrorCode::NotFound`.
         "stepUp.verify" verify(StepUpVerifyParams) -> StepUpVerifyResult or [
             AccountNotFound, AccountAmbiguous, StepUpFailed, StepUpThrottled, StepUpRequired, SignedOut,
@@ -528,9 +528,9 @@ methods! {
     "operation" operation: OperationMethods, AsyncOperationMethods {
         /// Queues an operation until the provider is reachable.
         ///
-        /// If the policy denies the capability, the error is `ErrorCode::Denied` and nothing is queued. The same
-        /// request with the `idempotency_key` of an operation of the same caller that is still there is answered with
-        /// that operation.
+        /// If the policy denies the capability, the error is `denied` and nothing is queued. The same request with
+        /// the `idempotency_key` of an operation of the same caller that is still there is answered with that
+        /// operation.
         "operation.enqueue" enqueue(OperationEnqueueParams) -> OperationEnqueueResult or [
             AccountNotFound, AccountAmbiguous, Denied, SignedOut, DataLocked, OriginNotAllowed, StepUpRequired,
             StoreUnavailable, Integrity,
@@ -652,5 +652,47 @@ methods! {
         /// the revocation as soon as the disk takes it. If the agent ends before that, the grant is valid again:
         /// revoke it again.
         "grant.revoke" revoke(GrantRevokeParams) -> GrantRevokeResult or [NotFound, StoreUnavailable, Integrity];
+    }
+
+    "approval" approval: ApprovalMethods, AsyncApprovalMethods {
+        /// Lists the requests that wait for a person, oldest first.
+        ///
+        /// A capability with `approve` has a request under a grant with `agent` wait. The same request is the same
+        /// grant, account, method and URL: all callers that ask it wait as one. 64 wait at most; a further one is
+        /// 1003.
+        "approval.list" list() -> ApprovalListResult;
+
+        /// Says what becomes of a request that waits.
+        ///
+        /// The first verdict counts: a second or late one is 6003 (`kind` `approval`). With `stepUp` in the
+        /// capability, `once` and `session` need a step-up of the account that is as recent as that says: else 4002,
+        /// and the request waits on. A verdict is in the audit log before it counts. The policy, the grant and the
+        /// account are looked at again before the request is sent.
+        "approval.decide" decide(ApprovalDecideParams) -> ApprovalDecideResult or [
+            StepUpRequired, StoreUnavailable, Integrity, NotFound,
+        ];
+    }
+
+    "access" access: AccessMethods, AsyncAccessMethods {
+        /// Asks the person for more than the caller's grant has.
+        ///
+        /// For a caller with a grant, which need not name this method; any other is 1007. It does not wait: the event
+        /// `access.decided` tells, and the same request again answers with its `status`. 16 of a grant wait at most
+        /// (1003), until a person decides or the grant or the agent ends.
+        "access.request" request(AccessRequestParams) -> AccessRequestResult or [StoreUnavailable, Integrity];
+
+        /// Lists the requests for access that wait for a person, oldest first.
+        "access.list" list() -> AccessListResult;
+
+        /// Adds to a grant what its program asked for, or refuses it.
+        ///
+        /// What is allowed is in the grant from then on, also after a restart (`additions` of `grant().list`). It
+        /// goes no further than the `allowed_origins` of the providers of the grant's accounts: an origin that none
+        /// of them has is 6001 and the request waits on; one that is taken away later counts no more. A grant that
+        /// was made under another one still has nothing that that has not. A second verdict is 6003 (`kind`
+        /// `access`).
+        "access.decide" decide(AccessDecideParams) -> AccessDecideResult or [
+            OriginNotAllowed, StoreUnavailable, Integrity, NotFound,
+        ];
     }
 }

@@ -351,7 +351,8 @@ inputs! {
 
     /// The params of `sign_in().wait`.
     SignInWaitParams {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         sign_in = "signIn": String,
     } optional {
         /// When this time has passed, the result is `pending`; absent: wait until the sign-in expires.
@@ -360,7 +361,8 @@ inputs! {
 
     /// The params of `sign_in().complete`.
     SignInCompleteParams {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         sign_in = "signIn": String,
         /// The whole URL, which must be the one that this sign-in sends the browser back to, with its `state`; or
         /// only the value of `code`, while no other server is configured. For a code, PKCE and the nonce of the ID
@@ -370,7 +372,8 @@ inputs! {
 
     /// The params of `sign_in().cancel`.
     SignInCancelParams {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         sign_in = "signIn": String,
     }
 
@@ -475,7 +478,8 @@ inputs! {
 
     /// The params of `rule().remove`.
     RuleRemoveParams {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         rule: String,
     }
 
@@ -904,7 +908,8 @@ inputs! {
     OperationGetParams {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         account: String,
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         operation: String,
     }
 
@@ -912,7 +917,8 @@ inputs! {
     OperationCancelParams {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         account: String,
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         operation: String,
     }
 
@@ -920,7 +926,8 @@ inputs! {
     OperationRetryParams {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         account: String,
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         operation: String,
     }
 
@@ -929,7 +936,8 @@ inputs! {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         account: String,
     } optional {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         operation: String,
         /// A capability. The name in the policy, such as `workOrder.complete`.
         capability: String,
@@ -941,7 +949,8 @@ inputs! {
     OperationSettleParams {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         account: String,
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         operation: String,
     } optional {
         /// From `operation().claim`. Without it the error is `ErrorCode::InvalidParams`.
@@ -956,13 +965,15 @@ inputs! {
 
     /// The params of `revocation().retry`.
     RevocationRetryParams {} optional {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         revocation: String,
     }
 
     /// The params of `revocation().abandon`.
     RevocationAbandonParams {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         revocation: String,
     }
 
@@ -984,7 +995,8 @@ inputs! {
 
     /// The params of `event().unsubscribe`.
     EventUnsubscribeParams {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         subscription: String,
     }
 
@@ -1045,8 +1057,45 @@ inputs! {
 
     /// The params of `grant().revoke`.
     GrantRevokeParams {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         grant: String,
+    }
+
+    /// The params of `approval().decide`.
+    ApprovalDecideParams {
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
+        approval: String,
+        /// A verdict about a request that waits. `once`: this request. `session`: each request of this capability
+        /// under this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked
+        /// about for a minute. One of `once`, `session`, `deny`.
+        verdict: ApprovalVerdict,
+    }
+
+    /// The params of `access().request`.
+    AccessRequestParams {
+        /// Origins that its requests want to go to.
+        origins: [String],
+        /// Why, for the person. It is shown as text, without hidden characters and line ends.
+        reason: String,
+    } optional {
+        /// Methods that it wants to use there; absent: none beyond those that it has.
+        methods: [String],
+        /// Capabilities of operations that it wants to claim; absent: none.
+        capabilities: [String],
+    }
+
+    /// The params of `access().decide`.
+    AccessDecideParams {
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
+        request: String,
+        /// A verdict about a request for access. One of `allow`, `deny`.
+        verdict: AccessVerdict,
+    } optional {
+        /// With `allow`: how long, in seconds; absent: until the grant ends.
+        expires_in_seconds = "expiresInSeconds": u64,
     }
 
     /// Assumptions that replace the current facts.
@@ -1116,7 +1165,8 @@ inputs! {
 
     /// A position in the stream of events.
     EventPosition {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         epoch: String,
         sequence: u64,
     }

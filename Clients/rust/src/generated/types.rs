@@ -6,6 +6,55 @@ use super::*;
 use crate::{Secret, Timestamp};
 
 records! {
+    /// The result of `access().decide`.
+    AccessDecideResult {
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
+        request: String,
+        /// What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it now.
+        /// `denied`: a person said no; the same request is not asked again for a minute. One of `waiting`, `allowed`,
+        /// `denied`.
+        status: AccessStatus,
+    } optional {
+        /// An instant. Absent: until the grant ends, or nothing was allowed.
+        expires_at = "expiresAt": Timestamp,
+    }
+
+    /// The result of `access().list`.
+    AccessListResult {
+        requests: [AccessRequest],
+    }
+
+    /// A request of a program for more than its grant has.
+    AccessRequest {
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
+        request: String,
+        /// The grant that asks.
+        grant: String,
+        /// The name of the grant's client.
+        client: String,
+        origins: [String],
+        methods: [String],
+        capabilities: [String],
+        /// Why, in the program's own words, which nothing proves. One line, without hidden characters.
+        reason: String,
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
+        requested_at = "requestedAt": Timestamp,
+    }
+
+    /// The result of `access().request`.
+    AccessRequestResult {
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
+        request: String,
+        /// What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it now.
+        /// `denied`: a person said no; the same request is not asked again for a minute. One of `waiting`, `allowed`,
+        /// `denied`.
+        status: AccessStatus,
+    }
+
     /// An account.
     Account {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -112,7 +161,8 @@ records! {
 
     /// A rule: which account answers for the URLs of a pattern.
     AccountRule {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         rule: String,
         /// In its normal form.
         pattern: String,
@@ -335,6 +385,56 @@ records! {
         locked: bool,
     }
 
+    /// A request that waits for a person.
+    Approval {
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
+        approval: String,
+        /// The grant that the request was made under.
+        grant: String,
+        /// The name of the grant's client.
+        client: String,
+        /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+        /// person.
+        account: String,
+        /// The capability that wants a verdict. Of several the one that names the request most closely.
+        capability: String,
+        /// `WEBSOCKET` for the handshake of a WebSocket.
+        method: String,
+        /// Without the values of its query: `https://api.example/items?page&sort`.
+        url: String,
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
+        requested_at = "requestedAt": Timestamp,
+        /// Without a verdict until then the request is refused: 4001, reason `notApproved`.
+        expires_at = "expiresAt": Timestamp,
+        /// How many callers wait with this request.
+        waiting: u64,
+    } optional {
+        /// A verdict other than `deny` needs a step-up of the account by this method; absent: none. One of `pin`,
+        /// `pinentry`.
+        step_up = "stepUp": StepUpMethod,
+    }
+
+    /// The result of `approval().decide`.
+    ApprovalDecideResult {
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
+        approval: String,
+        /// A verdict about a request that waits. `once`: this request. `session`: each request of this capability
+        /// under this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked
+        /// about for a minute. One of `once`, `session`, `deny`.
+        verdict: ApprovalVerdict,
+        /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+        /// person.
+        account: String,
+    }
+
+    /// The result of `approval().list`.
+    ApprovalListResult {
+        approvals: [Approval],
+    }
+
     /// A collector of audit entries.
     AuditDestination {
         /// The protocol of a collector of audit entries. One of `journald`, `syslog`, `otlp`.
@@ -444,7 +544,8 @@ records! {
 
     /// A decision.
     Decision {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         decision_id = "decisionId": String,
         /// The effect of a decision. One of `allow`, `deny`, `readOnly`.
         effect: Effect,
@@ -494,16 +595,19 @@ records! {
 
     /// The params of the notification `event`.
     EventNotification {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         subscription: String,
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         epoch: String,
         sequence: u64,
         /// The type of an event. One of `account.added`, `account.expiring`, `account.switched`, `account.renamed`,
         /// `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
         /// `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
         /// `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`,
-        /// `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
+        /// `approval.requested`, `approval.decided`, `access.requested`, `access.decided`, `agent.locked`,
+        /// `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
         type_ = "type": EventType,
         /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
         /// provider as far as it is known, in objects of an account, else the machine's.
@@ -518,9 +622,11 @@ records! {
 
     /// The result of `event().subscribe`.
     EventSubscribeResult {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         subscription: String,
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         epoch: String,
         sequence: u64,
         /// True if events after `since` were lost.
@@ -529,7 +635,8 @@ records! {
 
     /// The result of `event().unsubscribe`.
     EventUnsubscribeResult {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         subscription: String,
     }
 
@@ -594,7 +701,8 @@ records! {
 
     /// A grant.
     Grant {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         grant: String,
         client: String,
         accounts: [String],
@@ -611,6 +719,8 @@ records! {
         authorization_detail_types = "authorizationDetailTypes": [String],
         capabilities: [String],
         agent: bool,
+        /// What was added to it by `access().decide` and still counts.
+        additions: [GrantAddition],
         /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
         /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
@@ -619,9 +729,23 @@ records! {
         last_used_at = "lastUsedAt": Timestamp,
     }
 
+    /// What a person added to a grant.
+    GrantAddition {
+        origins: [String],
+        methods: [String],
+        capabilities: [String],
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
+        added_at = "addedAt": Timestamp,
+    } optional {
+        /// An instant. Absent: it ends with the grant.
+        expires_at = "expiresAt": Timestamp,
+    }
+
     /// The result of `grant().create`.
     GrantCreateResult {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         grant: String,
         secret: Secret,
         client: String,
@@ -651,7 +775,8 @@ records! {
 
     /// The result of `grant().revoke`.
     GrantRevokeResult {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         grant: String,
     }
 
@@ -734,7 +859,8 @@ records! {
 
     /// A queued operation.
     Operation {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         operation: String,
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
@@ -771,8 +897,8 @@ records! {
         response: OperationResponse,
         /// The rejection of an operation.
         rejection: OperationRejection,
-        /// The last failure; of an operation that waits, what holds it up: `ErrorCode::Denied` with the reason of the
-        /// decision where a policy does.
+        /// The last failure; of an operation that waits, what holds it up: `denied` with the reason of the decision
+        /// where a policy does.
         last_error = "lastError": LastFailure,
         /// What the client told when it settled the operation.
         detail: Value,
@@ -792,7 +918,8 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         operation: String,
         /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
         /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
@@ -1167,7 +1294,8 @@ records! {
 
     /// A pending revocation, without its token.
     Revocation {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         id: String,
         /// A URL.
         issuer: String,
@@ -1185,7 +1313,8 @@ records! {
 
     /// The result of `revocation().abandon`.
     RevocationAbandonResult {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         revocation: String,
     }
 
@@ -1205,7 +1334,8 @@ records! {
 
     /// The result of `rule().add`.
     RuleAddResult {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         rule: String,
         /// In its normal form.
         pattern: String,
@@ -1228,7 +1358,8 @@ records! {
 
     /// The result of `rule().remove`.
     RuleRemoveResult {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         rule: String,
     }
 
@@ -1339,7 +1470,8 @@ records! {
 
     /// The result of `sign_in().begin`.
     SignInBeginResult {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         sign_in = "signIn": String,
         /// The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine,
         /// with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on
@@ -1364,7 +1496,8 @@ records! {
 
     /// The result of `sign_in().cancel`.
     SignInCancelResult {
-        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
+        /// approval or a request for access.
         sign_in = "signIn": String,
     }
 

@@ -176,7 +176,7 @@ export class TimedOutError extends LanyardError {
 
 /**
  * The caller's grant does not cover this account or method; or the organisation alone changes this (`reason` `managed`,
- * `source`).
+ * `source`); or the method is for callers with a grant (`noGrant`).
  *
  * `data` may hold `account`, `reason`, `outcome`, `source`, `remedies`.
  */
@@ -475,7 +475,7 @@ export class ProviderNotFoundError extends LanyardError {
 }
 
 /**
- * The policy denies the capability.
+ * The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no verdict came in time.
  *
  * `data` may hold `account`, `reason`, `remedies`, `decision`, `retryAfterMs`.
  */
@@ -614,7 +614,7 @@ export class OperationNotFoundError extends LanyardError {
 
   /**
    * The type of the missing item: `signIn`, `policy`, `secret`, `revocation`, `subscription`, `grant`, `keySlot`,
-   * `token`, …
+   * `token`, `approval`, `access`, …
    */
   get kind(): string | undefined {
     return told(text, this.data["kind"]);
@@ -632,7 +632,7 @@ export class NotFoundError extends LanyardError {
 
   /**
    * The type of the missing item: `signIn`, `policy`, `secret`, `revocation`, `subscription`, `grant`, `keySlot`,
-   * `token`, …
+   * `token`, `approval`, `access`, …
    */
   get kind(): string | undefined {
     return told(text, this.data["kind"]);

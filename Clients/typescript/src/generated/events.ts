@@ -2,7 +2,11 @@
 // The `data` of each type of event.
 
 import type  {
+  AccessVerdict,
   AccountState,
+  ApprovalBasis,
+  ApprovalOutcome,
+  ApprovalVerdict,
   ClockTrust,
   ConnectivityBasis,
   ConnectivityState,
@@ -11,6 +15,7 @@ import type  {
   Remedy,
   RevocationOutcome,
   SignOutMode,
+  StepUpMethod,
 } from "./types.js";
 
 /** The `data` of the event `account.added`: An account was added by a sign-in or an import. */
@@ -134,7 +139,10 @@ export interface SnapshotChangedData {
 export interface SignInRequestedData {
   /** A provider's name. */
   readonly provider: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly signIn: string;
   /** The name that the program gave in `agent.hello`, else that of its executable; absent if neither is known. */
   readonly client?: string;
@@ -167,7 +175,10 @@ export interface ConnectivityChangedData {
 
 /** The `data` of the event `revocation.confirmed`: The provider confirmed a revocation. */
 export interface RevocationConfirmedData {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly revocation: string;
   /** A URL. */
   readonly issuer: string;
@@ -175,7 +186,10 @@ export interface RevocationConfirmedData {
 
 /** The `data` of the event `revocation.abandoned`: A revocation was abandoned; the token may still be valid. */
 export interface RevocationAbandonedData {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly revocation: string;
   /** A URL. */
   readonly issuer: string;
@@ -184,7 +198,10 @@ export interface RevocationAbandonedData {
 
 /** The `data` of the event `operation.statusChanged`: The status of an operation changed. */
 export interface OperationStatusChangedData {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly operation: string;
   /**
    * The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled operation
@@ -198,6 +215,116 @@ export interface OperationStatusChangedData {
    * `unknown`, `orphaned`, `cancelled`.
    */
   readonly previous: OperationStatus;
+}
+
+/**
+ * The `data` of the event `approval.requested`: A request waits for a person. A caller with a grant hears of its own
+ * alone.
+ */
+export interface ApprovalRequestedData {
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
+  readonly approval: string;
+  /** The grant that the request was made under. */
+  readonly grant: string;
+  /** The name of the grant's client. */
+  readonly client: string;
+  /** The capability that wants a verdict. Of several the one that names the request most closely. */
+  readonly capability: string;
+  /** `WEBSOCKET` for the handshake of a WebSocket. */
+  readonly method: string;
+  /** Without the values of its query: `https://api.example/items?page&sort`. */
+  readonly url: string;
+  /**
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
+   */
+  readonly requestedAt: Date;
+  /** Without a verdict until then the request is refused: 4001, reason `notApproved`. */
+  readonly expiresAt: Date;
+  /**
+   * A verdict other than `deny` needs a step-up of the account by this method; absent: none. One of `pin`, `pinentry`.
+   */
+  readonly stepUp?: StepUpMethod;
+}
+
+/**
+ * The `data` of the event `approval.decided`: A request waits no more. A caller with a grant hears of its own alone.
+ */
+export interface ApprovalDecidedData {
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
+  readonly approval: string;
+  /** The grant that the request was made under. */
+  readonly grant: string;
+  /** The name of the grant's client. */
+  readonly client: string;
+  /** A capability. The name in the policy, such as `workOrder.complete`. */
+  readonly capability: string;
+  /**
+   * How the wait of a request ended. `decided`: with a verdict. `timedOut`: no verdict within `waitSeconds`.
+   * `withdrawn`: the programs that asked have gone. `grantEnded`: the grant was revoked or is over. `locked`: the vault
+   * was locked. One of `decided`, `timedOut`, `withdrawn`, `grantEnded`, `locked`.
+   */
+  readonly outcome: ApprovalOutcome;
+  /** With the outcome `decided`. One of `once`, `session`, `deny`. */
+  readonly verdict?: ApprovalVerdict;
+  /** With the outcome `decided`. One of `call`, `pinentry`. */
+  readonly basis?: ApprovalBasis;
+  /** The client whose `approval.decide` it was, as it called itself; absent if that is not known. */
+  readonly decidedBy?: string;
+}
+
+/**
+ * The `data` of the event `access.requested`: A program asks for more than its grant has. A caller with a grant hears
+ * of its own alone.
+ */
+export interface AccessRequestedData {
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
+  readonly request: string;
+  /** The grant that asks. */
+  readonly grant: string;
+  /** The name of the grant's client. */
+  readonly client: string;
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  readonly capabilities: readonly string[];
+  /** Why, in the program's own words, which nothing proves. One line, without hidden characters. */
+  readonly reason: string;
+  /**
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
+   */
+  readonly requestedAt: Date;
+}
+
+/**
+ * The `data` of the event `access.decided`: A request for access waits no more. A caller with a grant hears of its own
+ * alone.
+ */
+export interface AccessDecidedData {
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
+  readonly request: string;
+  /** The grant that asks. */
+  readonly grant: string;
+  /** The name of the grant's client. */
+  readonly client: string;
+  /** A verdict about a request for access. Absent: the grant ended first. One of `allow`, `deny`. */
+  readonly verdict?: AccessVerdict;
+  /** Until when it is allowed; absent: until the grant ends. */
+  readonly expiresAt?: Date;
+  /** The client that decided, as it called itself; absent if that is not known. */
+  readonly decidedBy?: string;
 }
 
 /** The `data` of the event `agent.locked`: The vault was locked. */
@@ -272,6 +399,14 @@ export interface EventData {
   readonly "revocation.abandoned": RevocationAbandonedData;
   /** The status of an operation changed. */
   readonly "operation.statusChanged": OperationStatusChangedData;
+  /** A request waits for a person. A caller with a grant hears of its own alone. */
+  readonly "approval.requested": ApprovalRequestedData;
+  /** A request waits no more. A caller with a grant hears of its own alone. */
+  readonly "approval.decided": ApprovalDecidedData;
+  /** A program asks for more than its grant has. A caller with a grant hears of its own alone. */
+  readonly "access.requested": AccessRequestedData;
+  /** A request for access waits no more. A caller with a grant hears of its own alone. */
+  readonly "access.decided": AccessDecidedData;
   /** The vault was locked. */
   readonly "agent.locked": AgentLockedData;
   /** The vault was unlocked. */

@@ -1230,7 +1230,8 @@ export class RequestMethods {
    *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
    *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
-   * @throws `DeniedError` - The policy denies the capability.
+   * @throws `DeniedError` - The policy denies the capability, or a person does: `reason` `declined`, or `notApproved`
+   *   if no verdict came in time.
    * @throws `StepUpRequiredError` - The policy requires a step-up.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -1289,7 +1290,8 @@ export class RequestMethods {
    *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
    *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
-   * @throws `DeniedError` - The policy denies the capability.
+   * @throws `DeniedError` - The policy denies the capability, or a person does: `reason` `declined`, or `notApproved`
+   *   if no verdict came in time.
    * @throws `StepUpRequiredError` - The policy requires a step-up.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -1582,7 +1584,7 @@ export class StepUpMethods {
    * three consecutive wrong attempts each next one must wait, from 1 s up to 30 s: `StepUpThrottledError`, which is not
    * counted. Without `durationSeconds` the step-up is valid for the longest step-up age in the account's policy, or 300
    * s if there is none. Reasons of `StepUpFailedError`: `wrongPIN`, `destroyed`, and for a prompt `cancelled`,
-   * `TimedOutError`, `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `NotFoundError`.
+   * `timedOut`, `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `NotFoundError`.
    *
    * @returns With `account`, `validUntil`.
    * @throws `AccountNotFoundError` - No account matches.
@@ -1760,13 +1762,14 @@ export class OperationMethods {
   /**
    * Queues an operation until the provider is reachable.
    *
-   * If the policy denies the capability, the error is `DeniedError` and nothing is queued. The same request with the
+   * If the policy denies the capability, the error is `denied` and nothing is queued. The same request with the
    * `idempotencyKey` of an operation of the same caller that is still there is answered with that operation.
    *
    * @returns With `account`, `operation`, `status`, `decision`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
-   * @throws `DeniedError` - The policy denies the capability.
+   * @throws `DeniedError` - The policy denies the capability, or a person does: `reason` `declined`, or `notApproved`
+   *   if no verdict came in time.
    * @throws `SignedOutError` - The account is signed out.
    * @throws `DataLockedError` - The account's data stays encrypted until the same person signs in again.
    * @throws `OriginNotAllowedError` - The provider's `allowedOrigins` do not contain this origin.
@@ -1858,7 +1861,8 @@ export class OperationMethods {
    * @throws `DataLockedError` - The account's data stays encrypted until the same person signs in again.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
-   * @throws `DeniedError` - The policy denies the capability.
+   * @throws `DeniedError` - The policy denies the capability, or a person does: `reason` `declined`, or `notApproved`
+   *   if no verdict came in time.
    * @throws `StepUpRequiredError` - The policy requires a step-up.
    * @throws `OriginNotAllowedError` - The provider's `allowedOrigins` do not contain this origin.
    */
@@ -2143,6 +2147,111 @@ export class GrantMethods {
   }
 }
 
+/** The methods `approval.*` of the contract. */
+export class ApprovalMethods {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Lists the requests that wait for a person, oldest first.
+   *
+   * A capability with `approve` has a request under a grant with `agent` wait. The same request is the same grant,
+   * account, method and URL: all callers that ask it wait as one. 64 wait at most; a further one is 1003.
+   *
+   * @returns With `approvals`.
+   */
+  list(
+    params: NoParams = {},
+    options?: CallOptions,
+  ): Promise<types.ApprovalListResult> {
+    return this.#caller.invoke("approval.list", params, shapes.ApprovalListResult, options);
+  }
+
+  /**
+   * Says what becomes of a request that waits.
+   *
+   * The first verdict counts: a second or late one is 6003 (`kind` `approval`). With `stepUp` in the capability, `once`
+   * and `session` need a step-up of the account that is as recent as that says: else 4002, and the request waits on. A
+   * verdict is in the audit log before it counts. The policy, the grant and the account are looked at again before the
+   * request is sent.
+   *
+   * @returns With `approval`, `verdict`, `account`.
+   * @throws `StepUpRequiredError` - The policy requires a step-up.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
+   */
+  decide(
+    params: types.ApprovalDecideParams,
+    options?: CallOptions,
+  ): Promise<types.ApprovalDecideResult> {
+    return this.#caller.invoke("approval.decide", params, shapes.ApprovalDecideResult, options);
+  }
+}
+
+/** The methods `access.*` of the contract. */
+export class AccessMethods {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Asks the person for more than the caller's grant has.
+   *
+   * For a caller with a grant, which need not name this method; any other is 1007. It does not wait: the event
+   * `access.decided` tells, and the same request again answers with its `status`. 16 of a grant wait at most (1003),
+   * until a person decides or the grant or the agent ends.
+   *
+   * @returns With `request`, `status`.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   */
+  request(
+    params: types.AccessRequestParams,
+    options?: CallOptions,
+  ): Promise<types.AccessRequestResult> {
+    return this.#caller.invoke("access.request", params, shapes.AccessRequestResult, options);
+  }
+
+  /**
+   * Lists the requests for access that wait for a person, oldest first.
+   *
+   * @returns With `requests`.
+   */
+  list(
+    params: NoParams = {},
+    options?: CallOptions,
+  ): Promise<types.AccessListResult> {
+    return this.#caller.invoke("access.list", params, shapes.AccessListResult, options);
+  }
+
+  /**
+   * Adds to a grant what its program asked for, or refuses it.
+   *
+   * What is allowed is in the grant from then on, also after a restart (`additions` of `grant.list`). It goes no
+   * further than the `allowedOrigins` of the providers of the grant's accounts: an origin that none of them has is 6001
+   * and the request waits on; one that is taken away later counts no more. A grant that was made under another one
+   * still has nothing that that has not. A second verdict is 6003 (`kind` `access`).
+   *
+   * @returns With `request`, `status`, `expiresAt`.
+   * @throws `OriginNotAllowedError` - The provider's `allowedOrigins` do not contain this origin.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
+   */
+  decide(
+    params: types.AccessDecideParams,
+    options?: CallOptions,
+  ): Promise<types.AccessDecideResult> {
+    return this.#caller.invoke("access.decide", params, shapes.AccessDecideResult, options);
+  }
+}
+
 /** Every method of the contract, by namespace. */
 export abstract class Methods implements Caller {
   /** The methods `rpc.*` of the contract. */
@@ -2193,6 +2302,10 @@ export abstract class Methods implements Caller {
   readonly audit = new AuditMethods(this);
   /** The methods `grant.*` of the contract. */
   readonly grant = new GrantMethods(this);
+  /** The methods `approval.*` of the contract. */
+  readonly approval = new ApprovalMethods(this);
+  /** The methods `access.*` of the contract. */
+  readonly access = new AccessMethods(this);
 
   abstract invoke<T extends object>(
     method: string,

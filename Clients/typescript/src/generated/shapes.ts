@@ -5,6 +5,36 @@ import type * as events from "./events.js";
 import type * as types from "./types.js";
 import { Shape, anything, boolean, instant, integer, list, map, optional, required, secret, text } from "../record.js";
 
+export const AccessDecideResult: Shape<types.AccessDecideResult> =
+  new Shape("AccessDecideResult", () => ({
+    request: required(text),
+    status: required(text),
+    expiresAt: optional(instant),
+  }));
+
+export const AccessListResult: Shape<types.AccessListResult> =
+  new Shape("AccessListResult", () => ({
+    requests: required(list(AccessRequest.decode)),
+  }));
+
+export const AccessRequest: Shape<types.AccessRequest> =
+  new Shape("AccessRequest", () => ({
+    request: required(text),
+    grant: required(text),
+    client: required(text),
+    origins: required(list(text)),
+    methods: required(list(text)),
+    capabilities: required(list(text)),
+    reason: required(text),
+    requestedAt: required(instant),
+  }));
+
+export const AccessRequestResult: Shape<types.AccessRequestResult> =
+  new Shape("AccessRequestResult", () => ({
+    request: required(text),
+    status: required(text),
+  }));
+
 export const Account: Shape<types.Account> =
   new Shape("Account", () => ({
     id: required(text),
@@ -214,6 +244,33 @@ export const AgentStatusResult: Shape<types.AgentStatusResult> =
 export const AgentUnlockResult: Shape<types.AgentUnlockResult> =
   new Shape("AgentUnlockResult", () => ({
     locked: required(boolean),
+  }));
+
+export const Approval: Shape<types.Approval> =
+  new Shape("Approval", () => ({
+    approval: required(text),
+    grant: required(text),
+    client: required(text),
+    account: required(text),
+    capability: required(text),
+    method: required(text),
+    url: required(text),
+    requestedAt: required(instant),
+    expiresAt: required(instant),
+    waiting: required(integer),
+    stepUp: optional(text),
+  }));
+
+export const ApprovalDecideResult: Shape<types.ApprovalDecideResult> =
+  new Shape("ApprovalDecideResult", () => ({
+    approval: required(text),
+    verdict: required(text),
+    account: required(text),
+  }));
+
+export const ApprovalListResult: Shape<types.ApprovalListResult> =
+  new Shape("ApprovalListResult", () => ({
+    approvals: required(list(Approval.decode)),
   }));
 
 export const Assumption: Shape<types.Assumption> =
@@ -438,8 +495,18 @@ export const Grant: Shape<types.Grant> =
     authorizationDetailTypes: optional(list(text)),
     capabilities: optional(list(text)),
     agent: optional(boolean),
+    additions: optional(list(GrantAddition.decode)),
     expiresAt: optional(instant),
     lastUsedAt: optional(instant),
+  }));
+
+export const GrantAddition: Shape<types.GrantAddition> =
+  new Shape("GrantAddition", () => ({
+    origins: required(list(text)),
+    methods: required(list(text)),
+    capabilities: required(list(text)),
+    addedAt: required(instant),
+    expiresAt: optional(instant),
   }));
 
 export const GrantCreateResult: Shape<types.GrantCreateResult> =
@@ -1183,6 +1250,57 @@ export const eventData: ReadonlyMap<string, Shape<events.EventData[keyof events.
       operation: required(text),
       status: required(text),
       previous: required(text),
+    })),
+  ],
+  [
+    "approval.requested",
+    new Shape("ApprovalRequestedData", () => ({
+      approval: required(text),
+      grant: required(text),
+      client: required(text),
+      capability: required(text),
+      method: required(text),
+      url: required(text),
+      requestedAt: required(instant),
+      expiresAt: required(instant),
+      stepUp: optional(text),
+    })),
+  ],
+  [
+    "approval.decided",
+    new Shape("ApprovalDecidedData", () => ({
+      approval: required(text),
+      grant: required(text),
+      client: required(text),
+      capability: required(text),
+      outcome: required(text),
+      verdict: optional(text),
+      basis: optional(text),
+      decidedBy: optional(text),
+    })),
+  ],
+  [
+    "access.requested",
+    new Shape("AccessRequestedData", () => ({
+      request: required(text),
+      grant: required(text),
+      client: required(text),
+      origins: required(list(text)),
+      methods: required(list(text)),
+      capabilities: required(list(text)),
+      reason: required(text),
+      requestedAt: required(instant),
+    })),
+  ],
+  [
+    "access.decided",
+    new Shape("AccessDecidedData", () => ({
+      request: required(text),
+      grant: required(text),
+      client: required(text),
+      verdict: optional(text),
+      expiresAt: optional(instant),
+      decidedBy: optional(text),
     })),
   ],
   [

@@ -4,6 +4,22 @@
 import type { Open } from "../record.js";
 
 /**
+ * What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it now. `denied`: a
+ * person said no; the same request is not asked again for a minute.
+ */
+export type AccessStatus = Open<
+  | "waiting"
+  | "allowed"
+  | "denied"
+>;
+
+/** A verdict about a request for access. */
+export type AccessVerdict = Open<
+  | "allow"
+  | "deny"
+>;
+
+/**
  * What the accounts of a provider hold. `openid`: a sign-in of OpenID Connect or OAuth. `secret`: a secret that a
  * person was given, such as an API key or a password. `client`: a machine identity.
  */
@@ -21,6 +37,34 @@ export type AccountState = Open<
   | "reauthenticationRequired"
   | "locked"
   | "signedOut"
+>;
+
+/** What a verdict was given by. `call`: by `approval.decide`. `pinentry`: in the agent's own prompt. */
+export type ApprovalBasis = Open<
+  | "call"
+  | "pinentry"
+>;
+
+/**
+ * How the wait of a request ended. `decided`: with a verdict. `timedOut`: no verdict within `waitSeconds`. `withdrawn`:
+ * the programs that asked have gone. `grantEnded`: the grant was revoked or is over. `locked`: the vault was locked.
+ */
+export type ApprovalOutcome = Open<
+  | "decided"
+  | "timedOut"
+  | "withdrawn"
+  | "grantEnded"
+  | "locked"
+>;
+
+/**
+ * A verdict about a request that waits. `once`: this request. `session`: each request of this capability under this
+ * grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a minute.
+ */
+export type ApprovalVerdict = Open<
+  | "once"
+  | "session"
+  | "deny"
 >;
 
 /** The protocol of a collector of audit entries. */
@@ -164,6 +208,10 @@ export type EventType = Open<
   | "revocation.confirmed"
   | "revocation.abandoned"
   | "operation.statusChanged"
+  | "approval.requested"
+  | "approval.decided"
+  | "access.requested"
+  | "access.decided"
   | "agent.locked"
   | "agent.unlocked"
   | "policy.changed"
@@ -499,6 +547,64 @@ export type UnknownOutcomeRule = Open<
   | "replayLast"
 >;
 
+/** The result of `access.decide`. */
+export interface AccessDecideResult {
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
+  readonly request: string;
+  /**
+   * What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it now. `denied`: a
+   * person said no; the same request is not asked again for a minute. One of `waiting`, `allowed`, `denied`.
+   */
+  readonly status: AccessStatus;
+  /** An instant. Absent: until the grant ends, or nothing was allowed. */
+  readonly expiresAt?: Date;
+}
+
+/** The result of `access.list`. */
+export interface AccessListResult {
+  readonly requests: readonly AccessRequest[];
+}
+
+/** A request of a program for more than its grant has. */
+export interface AccessRequest {
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
+  readonly request: string;
+  /** The grant that asks. */
+  readonly grant: string;
+  /** The name of the grant's client. */
+  readonly client: string;
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  readonly capabilities: readonly string[];
+  /** Why, in the program's own words, which nothing proves. One line, without hidden characters. */
+  readonly reason: string;
+  /**
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
+   */
+  readonly requestedAt: Date;
+}
+
+/** The result of `access.request`. */
+export interface AccessRequestResult {
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
+  readonly request: string;
+  /**
+   * What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it now. `denied`: a
+   * person said no; the same request is not asked again for a minute. One of `waiting`, `allowed`, `denied`.
+   */
+  readonly status: AccessStatus;
+}
+
 /** An account. */
 export interface Account {
   /**
@@ -621,7 +727,10 @@ export interface AccountResolveResult {
 
 /** A rule: which account answers for the URLs of a pattern. */
 export interface AccountRule {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly rule: string;
   /** In its normal form. */
   readonly pattern: string;
@@ -868,6 +977,66 @@ export interface AgentUnlockResult {
   readonly locked: boolean;
 }
 
+/** A request that waits for a person. */
+export interface Approval {
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
+  readonly approval: string;
+  /** The grant that the request was made under. */
+  readonly grant: string;
+  /** The name of the grant's client. */
+  readonly client: string;
+  /**
+   * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+   */
+  readonly account: string;
+  /** The capability that wants a verdict. Of several the one that names the request most closely. */
+  readonly capability: string;
+  /** `WEBSOCKET` for the handshake of a WebSocket. */
+  readonly method: string;
+  /** Without the values of its query: `https://api.example/items?page&sort`. */
+  readonly url: string;
+  /**
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
+   */
+  readonly requestedAt: Date;
+  /** Without a verdict until then the request is refused: 4001, reason `notApproved`. */
+  readonly expiresAt: Date;
+  /** How many callers wait with this request. */
+  readonly waiting: number;
+  /**
+   * A verdict other than `deny` needs a step-up of the account by this method; absent: none. One of `pin`, `pinentry`.
+   */
+  readonly stepUp?: StepUpMethod;
+}
+
+/** The result of `approval.decide`. */
+export interface ApprovalDecideResult {
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
+  readonly approval: string;
+  /**
+   * A verdict about a request that waits. `once`: this request. `session`: each request of this capability under this
+   * grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a minute.
+   * One of `once`, `session`, `deny`.
+   */
+  readonly verdict: ApprovalVerdict;
+  /**
+   * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+   */
+  readonly account: string;
+}
+
+/** The result of `approval.list`. */
+export interface ApprovalListResult {
+  readonly approvals: readonly Approval[];
+}
+
 /** Assumptions that replace the current facts. */
 export interface Assumption {
   /** True: the provider confirms the account at that moment. False: it can't be reached. */
@@ -1030,7 +1199,10 @@ export interface CredentialAwsResult {
 
 /** A decision. */
 export interface Decision {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly decisionId: string;
   /** The effect of a decision. One of `allow`, `deny`, `readOnly`. */
   readonly effect: Effect;
@@ -1114,17 +1286,24 @@ export interface Endpoints {
 
 /** The params of the notification `event`. */
 export interface EventNotification {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly subscription: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly epoch: string;
   readonly sequence: number;
   /**
    * The type of an event. One of `account.added`, `account.expiring`, `account.switched`, `account.renamed`,
    * `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
    * `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
-   * `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`,
-   * `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
+   * `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`,
+   * `approval.requested`, `approval.decided`, `access.requested`, `access.decided`, `agent.locked`, `agent.unlocked`,
+   * `policy.changed`, `clock.suspect`, `event.gap`.
    */
   readonly type: EventType;
   /**
@@ -1142,16 +1321,25 @@ export interface EventNotification {
 
 /** A position in the stream of events. */
 export interface EventPosition {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly epoch: string;
   readonly sequence: number;
 }
 
 /** The result of `event.subscribe`. */
 export interface EventSubscribeResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly subscription: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly epoch: string;
   readonly sequence: number;
   /** True if events after `since` were lost. */
@@ -1160,7 +1348,10 @@ export interface EventSubscribeResult {
 
 /** The result of `event.unsubscribe`. */
 export interface EventUnsubscribeResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly subscription: string;
 }
 
@@ -1232,7 +1423,10 @@ export interface Finding {
 
 /** A grant. */
 export interface Grant {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly grant: string;
   readonly client: string;
   readonly accounts: readonly string[];
@@ -1250,6 +1444,8 @@ export interface Grant {
   readonly authorizationDetailTypes?: readonly string[];
   readonly capabilities?: readonly string[];
   readonly agent?: boolean;
+  /** What was added to it by `access.decide` and still counts. */
+  readonly additions?: readonly GrantAddition[];
   /**
    * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
    * as it is known, in objects of an account, else the machine's.
@@ -1262,9 +1458,26 @@ export interface Grant {
   readonly lastUsedAt?: Date;
 }
 
+/** What a person added to a grant. */
+export interface GrantAddition {
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  readonly capabilities: readonly string[];
+  /**
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
+   */
+  readonly addedAt: Date;
+  /** An instant. Absent: it ends with the grant. */
+  readonly expiresAt?: Date;
+}
+
 /** The result of `grant.create`. */
 export interface GrantCreateResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly grant: string;
   /** A secret: `console.log` and `JSON.stringify` leave it out of an answer. */
   readonly secret: string;
@@ -1298,7 +1511,10 @@ export interface GrantListResult {
 
 /** The result of `grant.revoke`. */
 export interface GrantRevokeResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly grant: string;
 }
 
@@ -1421,7 +1637,10 @@ export interface MetricsReadResult {
 
 /** A queued operation. */
 export interface Operation {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly operation: string;
   /**
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
@@ -1469,8 +1688,8 @@ export interface Operation {
   /** The rejection of an operation. */
   readonly rejection?: OperationRejection;
   /**
-   * The last failure; of an operation that waits, what holds it up: `DeniedError` with the reason of the decision where
-   * a policy does.
+   * The last failure; of an operation that waits, what holds it up: `denied` with the reason of the decision where a
+   * policy does.
    */
   readonly lastError?: LastFailure;
   /** What the client told when it settled the operation. */
@@ -1494,7 +1713,10 @@ export interface OperationEnqueueResult {
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly operation: string;
   /**
    * The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled operation
@@ -1949,7 +2171,10 @@ export interface RequestSendResult {
 
 /** A pending revocation, without its token. */
 export interface Revocation {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly id: string;
   /** A URL. */
   readonly issuer: string;
@@ -1968,7 +2193,10 @@ export interface Revocation {
 
 /** The result of `revocation.abandon`. */
 export interface RevocationAbandonResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly revocation: string;
 }
 
@@ -1988,7 +2216,10 @@ export type RpcDiscoverResult = Readonly<Record<never, never>>;
 
 /** The result of `rule.add`. */
 export interface RuleAddResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly rule: string;
   /** In its normal form. */
   readonly pattern: string;
@@ -2012,7 +2243,10 @@ export interface RuleListResult {
 
 /** The result of `rule.remove`. */
 export interface RuleRemoveResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly rule: string;
 }
 
@@ -2174,7 +2408,10 @@ export interface Session {
 
 /** The result of `signIn.begin`. */
 export interface SignInBeginResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly signIn: string;
   /**
    * The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine, with a
@@ -2201,7 +2438,10 @@ export interface SignInBeginResult {
 
 /** The result of `signIn.cancel`. */
 export interface SignInCancelResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly signIn: string;
 }
 
@@ -2840,7 +3080,10 @@ export interface SignInBeginParams {
 
 /** The params of `signIn.wait`. */
 export interface SignInWaitParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly signIn: string;
   /** When this time has passed, the result is `pending`; absent: wait until the sign-in expires. */
   readonly timeoutSeconds?: number | undefined;
@@ -2848,7 +3091,10 @@ export interface SignInWaitParams {
 
 /** The params of `signIn.complete`. */
 export interface SignInCompleteParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly signIn: string;
   /**
    * The whole URL, which must be the one that this sign-in sends the browser back to, with its `state`; or only the
@@ -2862,7 +3108,10 @@ export interface SignInCompleteParams {
 
 /** The params of `signIn.cancel`. */
 export interface SignInCancelParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly signIn: string;
 }
 
@@ -2979,7 +3228,10 @@ export interface RuleAddParams {
 
 /** The params of `rule.remove`. */
 export interface RuleRemoveParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly rule: string;
 }
 
@@ -3433,7 +3685,10 @@ export interface OperationListParams {
 export interface OperationGetParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly operation: string;
 }
 
@@ -3441,7 +3696,10 @@ export interface OperationGetParams {
 export interface OperationCancelParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly operation: string;
 }
 
@@ -3449,7 +3707,10 @@ export interface OperationCancelParams {
 export interface OperationRetryParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly operation: string;
 }
 
@@ -3457,7 +3718,10 @@ export interface OperationRetryParams {
 export interface OperationClaimParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly operation?: string | undefined;
   /** A capability. The name in the policy, such as `workOrder.complete`. */
   readonly capability?: string | undefined;
@@ -3469,7 +3733,10 @@ export interface OperationClaimParams {
 export interface OperationSettleParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly operation: string;
   /** From `operation.claim`. Without it the error is `InvalidParamsError`. */
   readonly claim?: string | undefined;
@@ -3485,13 +3752,19 @@ export interface OperationSettleParams {
 
 /** The params of `revocation.retry`. */
 export interface RevocationRetryParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly revocation?: string | undefined;
 }
 
 /** The params of `revocation.abandon`. */
 export interface RevocationAbandonParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly revocation: string;
 }
 
@@ -3513,7 +3786,10 @@ export interface EventSubscribeParams {
 
 /** The params of `event.unsubscribe`. */
 export interface EventUnsubscribeParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly subscription: string;
 }
 
@@ -3584,6 +3860,49 @@ export interface GrantCreateParams {
 
 /** The params of `grant.revoke`. */
 export interface GrantRevokeParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
   readonly grant: string;
+}
+
+/** The params of `approval.decide`. */
+export interface ApprovalDecideParams {
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
+  readonly approval: string;
+  /**
+   * A verdict about a request that waits. `once`: this request. `session`: each request of this capability under this
+   * grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a minute.
+   * One of `once`, `session`, `deny`.
+   */
+  readonly verdict: ApprovalVerdict;
+}
+
+/** The params of `access.request`. */
+export interface AccessRequestParams {
+  /** Origins that its requests want to go to. */
+  readonly origins: readonly string[];
+  /** Why, for the person. It is shown as text, without hidden characters and line ends. */
+  readonly reason: string;
+  /** Methods that it wants to use there; absent: none beyond those that it has. */
+  readonly methods?: readonly string[] | undefined;
+  /** Capabilities of operations that it wants to claim; absent: none. */
+  readonly capabilities?: readonly string[] | undefined;
+}
+
+/** The params of `access.decide`. */
+export interface AccessDecideParams {
+  /**
+   * An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval or
+   * a request for access.
+   */
+  readonly request: string;
+  /** A verdict about a request for access. One of `allow`, `deny`. */
+  readonly verdict: AccessVerdict;
+  /** With `allow`: how long, in seconds; absent: until the grant ends. */
+  readonly expiresInSeconds?: number | undefined;
 }

@@ -33,6 +33,7 @@ extension AgentService {
     await revocations.vaultWasLocked()
     await operations.vaultWasLocked()
     secretExpiry.vaultWasLocked()
+    approvals.vaultWasLocked()
     await policySource.vaultWasLocked()
   }
 

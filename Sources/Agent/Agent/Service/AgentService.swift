@@ -44,6 +44,8 @@ package final class AgentService: Sendable {
   package let audit: AuditWriter
   let requestPrompts: RequestPrompts
   package let grantRevocations: CallerGrantRevocations
+  package let approvals: RequestApprovals
+  package let access: AccessCoordinator
   package let backups: BackupCoordinator
   package let administrator: AdministratorWatch
   private let erasures: ErasureWorker
@@ -105,6 +107,18 @@ package final class AgentService: Sendable {
       vault: vault, stepUps: tables.stepUps, prompter: environment.prompter, clock: environment.clock)
     grantRevocations = CallerGrantRevocations(
       vault: vault, table: tables.callerGrants, clock: environment.clock, background: background)
+    let approvals = RequestApprovals(
+      vault: vault, grants: tables.callerGrants, audit: audit, events: events, clock: environment.clock,
+      entropy: environment.entropy, background: background)
+    self.approvals = approvals
+    let access = AccessCoordinator(
+      vault: vault, grants: tables.callerGrants, events: events, clock: environment.clock,
+      entropy: environment.entropy, background: background)
+    self.access = access
+    tables.callerGrants.whenGrantsEnd { [weak approvals, weak access] in
+      approvals?.grantsMayHaveEnded()
+      access?.grantsMayHaveEnded()
+    }
     let revoker = Handle<RevocationWorker>()
     let operationHandle = Handle<OperationWorker>()
     dependencies = AccountDependencies(
@@ -138,7 +152,8 @@ package final class AgentService: Sendable {
     operations = OperationWorker(
       dependencies: dependencies, accounts: accounts, revocations: revocations,
       decisions: PolicyDecisionPoint(
-        accounts: accounts, policyCache: tables.policyCache, routes: tables.requestRoutes, audit: audit,
+        accounts: accounts, policyCache: tables.policyCache, grants: tables.callerGrants, approvals: approvals,
+        routes: tables.requestRoutes, audit: audit,
         clock: environment.clock, entropy: environment.entropy),
       attempts: tables.operationAttempts)
     operationHandle.value = operations
@@ -215,7 +230,8 @@ package final class AgentService: Sendable {
 
   package var decisions: PolicyDecisionPoint {
     PolicyDecisionPoint(
-      accounts: accounts, policyCache: policyCache, routes: tables.requestRoutes, audit: audit,
+      accounts: accounts, policyCache: policyCache, grants: callerGrants, approvals: approvals,
+      routes: tables.requestRoutes, audit: audit,
       clock: environment.clock, entropy: environment.entropy
     )
   }
@@ -242,6 +258,7 @@ package final class AgentService: Sendable {
   package func shutDown() {
     guard !shuttingDown.exchange(true, ordering: .relaxed) else { return }
     environment.signals.stop()
+    approvals.shutDown()
     background.start { [self] in
       await signIns.closeAll()
       await accounts.tellShuttingDown()

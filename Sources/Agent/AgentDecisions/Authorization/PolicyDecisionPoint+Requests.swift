@@ -24,9 +24,11 @@ extension PolicyDecisionPoint {
         return verdict
       }
       let (found, policy) = try await facts(
-        of: account, within: question.caller.scopes, confirmedFor: question.caller.grant, counting: isUse ? names : [])
+        of: account, for: question, counting: isUse ? names : [])
       var decisions = names.map { recorded(PolicyEngine.decide($0, facts: found.facts, under: policy), found) }
       let denial = decisions.firstIndex { !$0.decision.allows(isRead: question.isRead) }
+      // What is denied anyway is asked of no one.
+      if denial == nil, let wish = wish(for: question, names, policy) { return .unapproved(wish) }
       let uses = isUse && denial == nil ? uses(decisions.map(\.decision), found, policy) : []
       let entries = decisions.map { decision in
         // What the caller names itself is a decision as any other, but for an AI agent's.
@@ -48,7 +50,10 @@ extension PolicyDecisionPoint {
       }
       for index in decisions.indices { decisions[index].id = ids[index] }
       account.dependencies.environment.figures.decided(decisions.map(\.decision))
-      guard let denial else { return .allowed(RequestPermit(decision: decisions.first, ticket: ticket)) }
+      guard let denial else {
+        let approved = Set(approvable(question, names, policy))
+        return .allowed(RequestPermit(decision: decisions.first, approved: approved, ticket: ticket))
+      }
       if question.waitSeconds == 0, let wanted = ProviderQuestion.joined(decisions.compactMap(\.decision.question)) {
         try await account.confirm(wanted, waitSeconds: 0)
       }
@@ -61,11 +66,15 @@ extension PolicyDecisionPoint {
   /// writes nothing.
   package func holds(_ permit: RequestPermit, for question: RequestQuestion) async throws(AgentFailure) -> Bool {
     let account = accounts.account(question.account)
-    guard !account.dependencies.decisions.isCurrent(permit.ticket, of: question.account) else { return true }
+    guard !account.dependencies.decisions.isCurrent(permit.ticket, of: question.account) else {
+      return permit.decision != nil || coversUnnamed(question)
+    }
     let names = try names(question)
-    guard !names.isEmpty else { return question.isCoveredUnnamed }
-    let (found, policy) = try await facts(
-      of: account, within: question.caller.scopes, confirmedFor: question.caller.grant)
+    guard !names.isEmpty else { return coversUnnamed(question) }
+    let (found, policy) = try await facts(of: account, for: question)
+    var question = question
+    question.approved = permit.approved
+    guard wish(for: question, names, policy) == nil else { return false }
     return names.allSatisfy {
       PolicyEngine.decide($0, facts: found.facts, under: policy).allows(isRead: question.isRead)
     }
@@ -86,7 +95,7 @@ extension PolicyDecisionPoint {
         of: question.method, question.url, isForAgent: question.caller.isForAgent,
         under: policyCache.policy(of: question.provider))
       {
-      case .none: return question.isCoveredUnnamed ? own : []
+      case .none: return coversUnnamed(question) ? own : []
       case .unreadable: return own.isEmpty ? ["request"] : own
       case .capabilities(let names): return own.filter { !names.contains($0) } + names
       }
@@ -99,7 +108,7 @@ extension PolicyDecisionPoint {
   private func unnamed(
     _ question: RequestQuestion, _ ticket: DecisionCache.Ticket
   ) async throws(AgentFailure) -> RequestVerdict? {
-    let isCovered = question.isCoveredUnnamed
+    let isCovered = coversUnnamed(question)
     if question.isRecordedUnnamed {
       let policy = policyCache.policy(of: question.provider)
       var entry = AuditEntry(
@@ -114,11 +123,30 @@ extension PolicyDecisionPoint {
     return isCovered ? .allowed(RequestPermit(decision: nil, ticket: ticket)) : .notCovered
   }
 
+  private func facts(
+    of account: Account, for question: RequestQuestion, counting capabilities: [String] = []
+  ) async throws(AgentFailure) -> (AccountFacts, PolicyEngine.Policy) {
+    var (found, policy) = try await facts(
+      of: account, within: question.caller.scopes, confirmedFor: question.caller.grant, counting: capabilities)
+    found.facts.isApprovedByPerson = question.isApprovable
+    return (found, policy)
+  }
+
+  /// An AI agent only reads what the policy does not name, but for what a person added to its grant and counts still.
+  func coversUnnamed(_ question: RequestQuestion) -> Bool {
+    let caller = question.caller
+    if !caller.isForAgent || Permission.isReading(question.method, hasBody: question.hasBody) { return true }
+    func isAdded(_ added: [String: Set<String>]) -> Bool {
+      added[question.url.origin]?.contains(question.method) == true
+    }
+    guard let grant = caller.grant, caller.addedMethods.map(isAdded) ?? true else { return false }
+    return grants.limits(of: grant).map { isAdded($0.permission.addedMethods) } ?? false
+  }
+
   private func confirm(_ question: RequestQuestion, of account: Account) async throws(AgentFailure) {
     let names = try names(question)
     guard !names.isEmpty else { return }
-    let (found, policy) = try await facts(
-      of: account, within: question.caller.scopes, confirmedFor: question.caller.grant)
+    let (found, policy) = try await facts(of: account, for: question)
     let questions = names.compactMap { PolicyEngine.decide($0, facts: found.facts, under: policy).question }
     if let wanted = ProviderQuestion.joined(questions) {
       try await account.confirm(wanted, waitSeconds: question.waitSeconds)
@@ -127,9 +155,6 @@ extension PolicyDecisionPoint {
 }
 
 extension RequestQuestion {
-  /// An AI agent only reads what the policy does not name.
-  var isCoveredUnnamed: Bool { !caller.isForAgent || Permission.isReading(method, hasBody: hasBody) }
-
   /// What an AI agent does is in the log, and every token that was given for one request.
   fileprivate var isRecordedUnnamed: Bool { caller.isForAgent || event == .requestAuthorize }
 

@@ -34,7 +34,7 @@ extension PolicyDecisionPoint {
   ) -> [AuditEntry] {
     guard let shadow = policyCache.shadow(of: found.provider) else { return [] }
     var decided: Decision?
-    var mayGo = question.isCoveredUnnamed
+    var mayGo = coversUnnamed(question)
     let naming = try? RequestNaming(
       of: question.method, question.url, isForAgent: question.caller.isForAgent, under: .document(shadow))
     if case .capabilities(let names)? = naming {
@@ -66,8 +66,8 @@ extension PolicyDecisionPoint {
     guard policyCache.shadow(of: question.provider) != nil else { return }
     let (found, _) = try await facts(of: account, within: question.caller.scopes, confirmedFor: question.caller.grant)
     let entries = shadowEntry(
-      question, found, isAllowed: question.isCoveredUnnamed,
-      counted: question.isCoveredUnnamed ? Decision.Reason.allowed.rawValue : "notPermitted")
+      question, found, isAllowed: coversUnnamed(question),
+      counted: coversUnnamed(question) ? Decision.Reason.allowed.rawValue : "notPermitted")
     if !entries.isEmpty { _ = try await audit.record(entries, offering: [nil]) { _ in true } }
   }
 }

@@ -10,6 +10,8 @@ internal import JSONRPC
 package struct PolicyDecisionPoint: Sendable {
   package let accounts: AccountDirectory
   let policyCache: PolicyCache
+  let grants: CallerGrantTable
+  package let approvals: RequestApprovals
   /// Where the accounts' requests go, for one that is sent without a hop to an actor.
   let routes: RequestRoutes
   package let audit: AuditWriter
@@ -17,11 +19,14 @@ package struct PolicyDecisionPoint: Sendable {
   package let entropy: any Entropy
 
   package init(
-    accounts: AccountDirectory, policyCache: PolicyCache, routes: RequestRoutes, audit: AuditWriter,
+    accounts: AccountDirectory, policyCache: PolicyCache, grants: CallerGrantTable, approvals: RequestApprovals,
+    routes: RequestRoutes, audit: AuditWriter,
     clock: any AgentClock, entropy: any Entropy
   ) {
     self.accounts = accounts
     self.policyCache = policyCache
+    self.grants = grants
+    self.approvals = approvals
     self.routes = routes
     self.audit = audit
     self.clock = clock

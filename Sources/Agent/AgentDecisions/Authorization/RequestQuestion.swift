@@ -1,4 +1,4 @@
-internal import AgentCore
+package import AgentCore
 package import AgentModel
 package import AgentRecords
 package import AgentStore
@@ -19,8 +19,19 @@ package struct RequestQuestion: Sendable {
   package var capability: String?
   /// How long a denial may wait for the provider's confirmation.
   package var waitSeconds = 0
+  /// The capabilities for which a person approved this request.
+  package var approved: Set<String> = []
 
   var isRead: Bool { RequestMachine.isRead(method) }
+
+  /// A capability may have it wait for a person.
+  var isApprovable: Bool { approvable != nil }
+
+  /// What a person is asked about; nil for a caller without an AI agent's grant.
+  var approvable: Approvals.Request? {
+    guard caller.isForAgent, let grant = caller.grant else { return nil }
+    return Approvals.Request(grant: grant, account: account, method: method, url: url.text)
+  }
 }
 
 /// The decision about a request, which is in the audit log where one is wanted there.
@@ -30,12 +41,16 @@ package enum RequestVerdict: Sendable {
   case denied(RecordedDecision, all: [RecordedDecision])
   /// No capability names the request, and the grant is an AI agent's.
   case notCovered
+  /// Nothing is missing but a person's approval. Nothing was written or counted.
+  case unapproved(Approvals.Wish)
 }
 
 /// A request is allowed, as long as nothing changes that it was decided from.
 package struct RequestPermit: Sendable {
   /// Of the closest capability; nil if none names the request.
   package var decision: RecordedDecision?
+  /// As `RequestQuestion.approved`.
+  var approved: Set<String> = []
   let ticket: DecisionCache.Ticket
 }
 

@@ -8,6 +8,7 @@ extension RequestVerdict {
     switch self {
     case .allowed(let permit): return permit
     case .notCovered: throw .caller(.notCovered)
+    case .unapproved: throw .unapproved(.notApproved, account)
     case .denied(let told, let all):
       let denials = all.filter { !$0.decision.allows(isRead: isRead) }
       if denials.contains(where: { $0.decision.reason == .signedOut }) { throw .signedOut(account) }

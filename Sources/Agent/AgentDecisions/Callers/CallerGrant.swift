@@ -33,6 +33,20 @@ package struct CallerGrant: Sendable {
   package var lifetime: Milliseconds?
   /// The grants under which this one was created: it is never wider than each of them, and ends with the first.
   var makers: [String]
+  /// What persons added to it since.
+  package var additions: [Addition] = []
+
+  /// An addition, for a while or until the grant ends.
+  package struct Addition: Hashable, Sendable {
+    package var content: PermissionAddition
+    package var addedAt: TrustedInstant
+    package var lifetime: Milliseconds?
+
+    package var expiresAt: Timestamp? { lifetime.map { addedAt.time + $0 } }
+  }
+
+  /// The bound in the schema of `grant`.
+  static let mostAdditions = 64
 
   static let idBytes = 10
   /// The bound in the schema of `grant.list`.
@@ -81,6 +95,11 @@ package struct CallerGrant: Sendable {
       writer.member("lived", createdAt.lived.count)
       writer.member("lifetime", lifetime?.count)
       writer.member("makers", makers)
+      guard !additions.isEmpty else { return }
+      writer.key("additions")
+      writer.beginArray()
+      for addition in additions { addition.write(to: &writer) }
+      writer.endArray()
     }
   }
 }
@@ -100,7 +119,7 @@ extension CallerGrant {
         (node["capabilities"] == nil) == (node["capabilities"]?.strings == nil),
         (node["agent"] == nil) == (node["agent"]?.bool == nil)
       else { return nil }
-      return CallerGrant(
+      var grant = CallerGrant(
         id: id, hash: hash, client: client, accounts: accounts.compactMap { AccountID($0) },
         patterns: methods.compactMap { MethodPattern($0) }, scopes: node["scopes"]?.strings,
         resources: node["resources"]?.strings, detailTypes: node["detailTypes"]?.strings,
@@ -108,9 +127,36 @@ extension CallerGrant {
         capabilities: node["capabilities"]?.strings, isForAgent: node["agent"]?.bool ?? false,
         createdAt: TrustedInstant(time: createdAt, lived: Milliseconds(lived)),
         lifetime: node["lifetime"]?.integer.map { Milliseconds($0) }, makers: makers)
+      grant.additions = node["additions"]?.elements.compactMap { Addition($0) } ?? []
+      return grant
     }
     guard let read else { return nil }
     self = read
+  }
+}
+
+extension CallerGrant.Addition {
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("origins", content.origins.sorted())
+    writer.member("methods", content.methods)
+    writer.member("capabilities", content.capabilities.sorted())
+    writer.member("addedAt", addedAt.time.milliseconds)
+    writer.member("lived", addedAt.lived.count)
+    writer.member("lifetime", lifetime?.count)
+    writer.endObject()
+  }
+
+  /// Nil for one that can't be read: it adds nothing.
+  fileprivate init?(_ node: JSONNode) {
+    guard let origins = node["origins"]?.strings, let methods = node["methods"]?.strings,
+      let capabilities = node["capabilities"]?.strings, let addedAt = node["addedAt"]?.timestamp,
+      let lived = node["lived"]?.integer, (node["lifetime"] == nil) == (node["lifetime"]?.integer == nil)
+    else { return nil }
+    self.init(
+      content: PermissionAddition(origins: origins, methods: methods, capabilities: capabilities),
+      addedAt: TrustedInstant(time: addedAt, lived: Milliseconds(lived)),
+      lifetime: node["lifetime"]?.integer.map { Milliseconds($0) })
   }
 }
 

@@ -71,6 +71,39 @@ package struct CallerGrantStore {
   /// The active grants, oldest first; for a limited caller, those created under its own grants.
   package func grants(madeBy maker: EffectiveGrant?) -> [CallerGrant] { table.current(madeBy: maker?.grants) }
 
+  /// Adds to a grant what a person allowed. Nil if the grant has ended.
+  ///
+  /// - Throws: `.originNotAllowed` for an origin that no provider of the grant's accounts lists.
+  func add(
+    _ content: PermissionAddition, to name: String, for lifetime: Milliseconds?, audited facts: [AuditEntry.Fact]
+  ) throws(AgentFailure) -> ChangeSet<CallerGrant.Addition?> {
+    guard var grant = table.current().first(where: { $0.name == name }) else { return .unchanged(nil) }
+    guard let now = vault.time.moment() else { throw .locked }
+    try requireAllowed(content.origins, of: grant)
+    grant.additions = table.additions(of: grant)
+    guard grant.additions.count < CallerGrant.mostAdditions else { throw .overloaded("additions to one grant") }
+    let addition = CallerGrant.Addition(content: content, addedAt: now, lifetime: lifetime)
+    grant.additions.append(addition)
+    return ChangeSet(
+      [
+        .put(.vault, .callerGrant, id: grant.id, grant.record),
+        vault.dependencies.audited(.accessDecide, outcome: "allow", facts),
+      ] + vault.trustedTime.changes, memory: [.callerGrant(grant)], result: addition
+    ).onlyIntoFreeRoom
+  }
+
+  private func requireAllowed(_ origins: Set<String>, of grant: CallerGrant) throws(AgentFailure) {
+    var allowed: Set<String> = []
+    for id in grant.accounts {
+      guard let profile = vault.directory.profiles[id] else { continue }
+      allowed.formUnion(RequestRoutes.Route(try vault.providers.provider(named: profile.provider.text)).origins)
+    }
+    guard origins.isSubset(of: allowed) else {
+      guard let account = grant.accounts.first else { throw .notFound(.callerGrant) }
+      throw .originNotAllowed(account)
+    }
+  }
+
   /// Revokes a grant and its descendants, and ends the access of connections that use them.
   ///
   /// The commit comes before the change in memory: a grant that ended only in memory would be back after the next

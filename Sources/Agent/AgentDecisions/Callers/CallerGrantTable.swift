@@ -25,6 +25,10 @@ package final class CallerGrantTable: Sendable {
     let methods: [GrantableMethod]
   }
   private let state: Mutex<State>
+  /// True if a person added something to one of the grants.
+  private let hasAdditions = Atomic(false)
+  /// Called when a grant has ended, or may have.
+  private let watcher = Mutex<(@Sendable () -> Void)?>(nil)
   package let methods: [GrantableMethod]
   private let clock: any AgentClock
   private let time: TimeKeeper
@@ -50,13 +54,25 @@ package final class CallerGrantTable: Sendable {
   // MARK: the vault
 
   package func fill(_ grants: [CallerGrant]) {
+    noteAdditions(of: grants)
     state.withLock { $0.grants = Dictionary(grants.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }) }
     endConnectionsWithoutGrant()
   }
 
   package func close() { state.withLock { $0.grants = nil } }
 
-  package func put(_ grant: CallerGrant) { state.withLock { $0.grants?[grant.name] = grant } }
+  package func put(_ grant: CallerGrant) {
+    noteAdditions(of: [grant])
+    state.withLock { $0.grants?[grant.name] = grant }
+  }
+
+  /// Before anyone can meet the grants: an addition is never missed, and one that is over costs only time.
+  private func noteAdditions(of grants: [CallerGrant]) {
+    if grants.contains(where: { !$0.additions.isEmpty }) { hasAdditions.store(true, ordering: .releasing) }
+  }
+
+  /// `body` is called when grants have ended, or may have, before their callers are refused.
+  package func whenGrantsEnd(_ body: @escaping @Sendable () -> Void) { watcher.withLock { $0 = body } }
 
   /// Removes revoked grants, and ends the access of connections that use one of them.
   package func remove(_ names: Set<String>) {
@@ -100,7 +116,7 @@ package final class CallerGrantTable: Sendable {
       var found: CallerGrant?
       // Compare with all grants, also after a match: the duration then reveals nothing.
       for grant in grants.values where equalInConstantTime(hash, grant.hash) { found = grant }
-      guard let found, var limits = state.limits(of: found, left, at: clock.boot()) else {
+      guard let found, var limits = state.limits(of: found, left, at: clock.boot(), live: live(found.name)) else {
         throw .caller(.grantRefused)
       }
       if case .limited(let before) = access {
@@ -122,6 +138,36 @@ package final class CallerGrantTable: Sendable {
     grant.lifetime.map { $0 - time.elapsed(since: grant.createdAt) }
   }
 
+  /// What a person added to the grant and still counts.
+  package func additions(of grant: CallerGrant) -> [CallerGrant.Addition] {
+    grant.additions.filter { addition in
+      addition.lifetime.map { $0 > time.elapsed(since: addition.addedAt) } ?? true
+    }
+  }
+
+  /// A grant's permission of this moment, if something may have been added to it.
+  private func live(_ name: String) -> @Sendable () -> Permission? {
+    { [weak self] in
+      guard let self, hasAdditions.load(ordering: .acquiring) else { return nil }
+      return permission(of: name)
+    }
+  }
+
+  /// A grant's permission with what was added to it, narrowed by its ancestors with what was added to these; nil if the
+  /// grant is not known.
+  private func permission(of name: String) -> Permission? {
+    state.withLock { state in
+      guard let grant = state.grants?[name] else { return nil }
+      return state.line(of: grant).reduce(widened(grant, state.methods)) { permission, name in
+        state.grants?[name].map { permission.narrowed(by: widened($0, state.methods)) } ?? permission
+      }
+    }
+  }
+
+  private func widened(_ grant: CallerGrant, _ methods: [GrantableMethod]) -> Permission {
+    additions(of: grant).reduce(grant.permission(among: methods)) { $0.widened(by: $1.content) }
+  }
+
   // MARK: queries
 
   /// The active grants, oldest first; with `makers`, only those created under these grants.
@@ -138,7 +184,17 @@ package final class CallerGrantTable: Sendable {
   /// expired.
   func limits(of name: String) -> EffectiveGrant? {
     state.withLock { state in
-      state.grants?[name].flatMap { state.limits(of: $0, left, at: clock.boot()) }
+      state.grants?[name].flatMap { state.limits(of: $0, left, at: clock.boot(), live: live(name)) }
+    }
+  }
+
+  /// Those of these grants that cover nothing any more. None while the vault is locked, when nothing is known of them.
+  func ended(among names: Set<String>) -> Set<String> {
+    state.withLock { state in
+      guard let grants = state.grants else { return [] }
+      return names.filter { name in
+        grants[name].flatMap { state.limits(of: $0, left, at: clock.boot()) } == nil
+      }
     }
   }
 
@@ -172,6 +228,7 @@ package final class CallerGrantTable: Sendable {
 
   /// Ends the access of connections whose grant was revoked or has expired, also after the wall clock was set forward.
   package func endConnectionsWithoutGrant() {
+    watcher.withLock { $0 }?()
     let now = clock.boot()
     let ended = state.withLock { state -> [User] in
       let ended = state.users.filter { _, user in
@@ -192,7 +249,7 @@ package final class CallerGrantTable: Sendable {
 
 extension CallerGrantTable.State {
   /// A grant and its ancestors, up to those that a person created.
-  private func line(of grant: CallerGrant) -> Set<String> {
+  fileprivate func line(of grant: CallerGrant) -> Set<String> {
     var line: Set<String> = [grant.name]
     var open = grant.makers
     while let next = open.popLast() {
@@ -203,7 +260,8 @@ extension CallerGrantTable.State {
 
   /// The coverage of a grant, narrowed by its ancestors; nil if one of them was revoked or has expired.
   fileprivate func limits(
-    of grant: CallerGrant, _ left: (CallerGrant) -> Milliseconds?, at now: BootInstant
+    of grant: CallerGrant, _ left: (CallerGrant) -> Milliseconds?, at now: BootInstant,
+    live: @escaping @Sendable () -> Permission? = { nil }
   ) -> EffectiveGrant? {
     let line = line(of: grant)
     guard ending.isDisjoint(with: line) else { return nil }
@@ -216,7 +274,7 @@ extension CallerGrantTable.State {
       guard left > .zero else { return nil }
       until = min(until ?? now + left, now + left)
     }
-    return EffectiveGrant(permission: permission, grants: [grant.name], line: line, until: until)
+    return EffectiveGrant(permission: permission, grants: [grant.name], line: line, until: until, live: live)
   }
 
   fileprivate func descendants(of names: [String]) -> [String] {

@@ -26,9 +26,10 @@ struct OperationDelivery: Sendable {
   ) async throws(AgentFailure) -> RequestPermit? {
     let verdict: RequestVerdict
     do throws(AgentFailure) {
-      let question = try request.question(
+      var question = try request.question(
         operation.capability, of: profile, for: operation.requester, within: operation.limit.scopes,
         waitSeconds: Self.confirmationSeconds)
+      question.approved = operation.approved
       verdict = try await worker.decisions.decide(question)
     } catch {
       guard case .invalidParameter = error else { throw error }
@@ -39,6 +40,13 @@ struct OperationDelivery: Sendable {
     case .allowed(let permit): return permit
     case .denied(let decision, _): try await refused(operation, of: profile.id, by: decision)
     case .notCovered: try await worker.change(operation, of: profile.id) { $0.machine.denied() }
+    case .unapproved:
+      // The policy wants a person's approval since it was enqueued, and no caller waits for one.
+      let told = LastFailure(kind: .denied, at: await now(of: profile.id), reason: "notApproved")
+      try await worker.change(operation, of: profile.id) { operation in
+        operation.lastError = told
+        return operation.machine.denied()
+      }
     }
     return nil
   }
@@ -113,6 +121,7 @@ struct OperationDelivery: Sendable {
     outgoing.isOfLimitedCaller = operation.requester.grant != nil
     var judge = RequestJudge(worker.decisions, for: operation.requester)
     judge.permit = permit
+    judge.isUnattended = true
     let sender = RequestSender(outgoing, of: worker.accounts.account(id), judge: judge) { () throws(AgentFailure) in }
     worker.attempts.begins(number)
     defer { worker.attempts.ended(number) }
@@ -208,7 +217,7 @@ struct OperationDelivery: Sendable {
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
       let isElsewhere = request == .notSent(.withheld) || !request.isOfNetwork
       await pause(id, operation.caller, isElsewhere: isElsewhere, because: (failure.kind, failure.requestReason))
-    case .denied where hasLeft, .stepUpWanted where hasLeft, .caller where hasLeft:
+    case .denied where hasLeft, .unapproved where hasLeft, .stepUpWanted where hasLeft, .caller where hasLeft:
       // A redirect led to what the policy does not allow.
       try await settle(operation, of: id, .withheld, error: told)
       try await worker.change(operation, of: id) { operation in

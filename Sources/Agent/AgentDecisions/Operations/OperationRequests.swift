@@ -31,9 +31,11 @@ package struct OperationRequests: Sendable {
     }
     let id = profile.id
     if let repeated { return Enqueued(operation: repeated, decision: repeated.decision) }
-    let decision = try await decided(
+    let (decision, approved) = try await decided(
       enqueued.capability, enqueued.content.request, of: profile, for: enqueued.requester, within: enqueued.limit.scopes
     )
+    var enqueued = enqueued
+    enqueued.approved = approved
     let isUnreachable = dependencies.connectivity.isUnreachable(profile.provider)
     // Read after the decision, for which a person may have been asked: meanwhile the queue went on.
     let isFirst = try await dependencies.vault.read { vault throws(AgentFailure) in
@@ -41,31 +43,35 @@ package struct OperationRequests: Sendable {
     }
     let mayBeOffered = await worker.enqueues(id, isUnreachable: isUnreachable, isFirst: isFirst)
     let isOffered = enqueued.content.request == nil && mayBeOffered
-    let operation = try await dependencies.vault.commit { vault throws(AgentFailure) in
+    let operation = try await dependencies.vault.commit { [enqueued] vault throws(AgentFailure) in
       try vault.operations.enqueue(enqueued, of: id, by: decision, isOffered: isOffered)
     }
     await worker.wake(id)
     return Enqueued(operation: operation, decision: decision)
   }
 
-  /// The decision about an operation that waits: it takes no use of a budget before it is delivered.
+  /// The decision about an operation that waits, after a person approved its request where a capability wants that, and the
+  /// capabilities of that approval. It takes no use of a budget before it is delivered.
   private func decided(
     _ capability: String, _ request: OperationContent.Request?, of profile: AccountProfile,
     for requester: RequestCaller, within limit: Set<String>?
-  ) async throws(AgentFailure) -> RecordedDecision {
+  ) async throws(AgentFailure) -> (RecordedDecision, approved: Set<String>) {
     let id = profile.id
     let decision: RecordedDecision
     if let request {
       let question = try request.question(capability, of: profile, for: requester, within: limit)
-      switch try await worker.decisions.decide(question, isUse: false) {
-      case .allowed(let permit): if let allowed = permit.decision { return allowed } else { throw .caller(.notCovered) }
+      switch try await worker.decisions.approved(question, isUse: false).verdict {
+      case .allowed(let permit):
+        guard let allowed = permit.decision else { throw .caller(.notCovered) }
+        return (allowed, permit.approved)
       case .notCovered: throw .caller(.notCovered)
+      case .unapproved: throw .unapproved(.notApproved, id)
       case .denied(let denied, _): decision = denied
       }
     } else {
       let (_, decided) = try await worker.decisions.decide(.id(id), [capability], within: limit, isUse: false)
       decision = decided[0]
-      if decision.decision.allows(isRead: false) { return decision }
+      if decision.decision.allows(isRead: false) { return (decision, []) }
     }
     switch decision.decision.reason {
     case .signedOut: throw .signedOut(id)
@@ -94,7 +100,7 @@ package struct OperationRequests: Sendable {
     guard operation.machine.mayBeRetried else { throw Self.notNow }
     var requester = operation.requester
     requester.isForAgent = requester.isForAgent || limits?.permission.isForAgent == true
-    let decision = try await decided(
+    let (decision, approved) = try await decided(
       operation.capability, request, of: profile, for: requester, within: limits?.permission.scopes)
     let mayBeOffered =
       operation.machine.delivery == .client && !dependencies.connectivity.isUnreachable(profile.provider)
@@ -102,7 +108,7 @@ package struct OperationRequests: Sendable {
     let changed = try await worker.change(operation, of: id, onlyIntoFreeRoom: true) { operation in
       let effects = operation.machine.retried(at: now)
       guard !effects.isEmpty else { return [] }
-      operation.decision = decision
+      (operation.decision, operation.approved) = (decision, approved)
       operation.forgetAnswer()
       return effects + (mayBeOffered ? operation.machine.offered() : [])
     }
@@ -141,11 +147,11 @@ extension EffectiveGrant {
   fileprivate func covers(_ operation: Operation, _ request: OperationContent.Request?) -> Bool {
     guard coversClaim(of: operation) else { return false }
     if let request {
-      guard permission.covers(origin: HTTPURL(request.url)?.origin ?? "") else { return false }
+      let origin = HTTPURL(request.url)?.origin ?? ""
+      guard permission.covers(origin: origin) else { return false }
       // Whether the policy lets an AI agent write is decided anew.
-      guard permission.coversUnnamed(request.method, hasBody: request.hasBody) || operation.requester.isForAgent else {
-        return false
-      }
+      let isCovered = permission.coversUnnamed(request.method, hasBody: request.hasBody, at: origin)
+      guard isCovered || operation.requester.isForAgent else { return false }
     }
     guard permission.token(operation.key) == operation.key else { return false }
     return operation.limit.isWithin(permission.tokenLimit)

@@ -24,12 +24,15 @@ package struct RequestToAuthorize: Sendable {
   /// The fingerprint of the token that the server refused.
   package var rejected: String?
   package var nonce: String?
+  /// The server refused the last sending for want of its nonce.
+  package var wantsNonce: Bool
   /// The person may be asked for a confirmation.
   package var mayPrompt: Bool
 
   package init(
     account: AccountID, method: String, hasBody: Bool, url: String, origins: Set<String>?, reach: Set<AccountID>?,
-    limits: RequestLimits, token: TokenKey, rejected: String?, nonce: String?, mayPrompt: Bool
+    limits: RequestLimits, token: TokenKey, rejected: String?, nonce: String?, wantsNonce: Bool = false,
+    mayPrompt: Bool
   ) {
     self.account = account
     self.method = method
@@ -41,6 +44,7 @@ package struct RequestToAuthorize: Sendable {
     self.token = token
     self.rejected = rejected
     self.nonce = nonce
+    self.wantsNonce = wantsNonce
     self.mayPrompt = mayPrompt
   }
 }
@@ -78,9 +82,14 @@ package struct RequestAuthorizer: Sendable {
   private static let mostTries = 10
 
   package func authorize(_ wanted: RequestToAuthorize) async throws(AgentFailure) -> AuthorizedRequest {
-    let (question, key) = try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
+    var (question, key) = try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
       try await cover(wanted)
     }
+    if let request = question.approvable {
+      question.approved = decisions.approvals.retakes(
+        request, rejected: wanted.rejected, wantsNonce: wanted.wantsNonce)
+    }
+    let isRetaken = !question.approved.isEmpty
     var permit = try await permit(question, wanted)
     let account = decisions.accounts.account(wanted.account)
     var authorized = try await token(key, for: question, wanted, account)
@@ -92,12 +101,19 @@ package struct RequestAuthorizer: Sendable {
         try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
           let now = try await account.dependencies.vault.requestRoute(of: wanted.account)
           guard now.origins.contains(question.url.origin) else { throw .originNotAllowed(wanted.account) }
+          try requireCovers(question.url, wanted.limits)
           try requireLive(wanted.limits)
+        }
+        // Of one that a person approved just now: a refused token is not the end of it.
+        if !isRetaken, !permit.approved.isEmpty, let request = question.approvable {
+          decisions.approvals.gave(authorized.fingerprint, for: request, approved: permit.approved)
         }
         authorized.decision = permit.decision
         authorized.otherTokens = otherTokens(than: authorized, for: wanted, account)
         return authorized
       }
+      // It is the same request still.
+      question.approved = permit.approved
       permit = try await self.permit(question, wanted)
     }
     throw .overloaded("decisions about an account that keeps changing")
@@ -158,28 +174,39 @@ package struct RequestAuthorizer: Sendable {
     _ = try await decisions.audit.record([entry], offering: [nil]) { _ in true }
   }
 
-  /// Decides; asks the person where nothing but their confirmation is missing.
+  /// Decides; has the request wait for a person where a capability wants that, and asks the person where nothing but their
+  /// confirmation is missing.
   private func permit(
     _ question: RequestQuestion, _ wanted: RequestToAuthorize
   ) async throws(AgentFailure) -> RequestPermit {
-    let verdict = try await decisions.decide(question)
-    let unconfirmed = wanted.mayPrompt ? verdict.unconfirmed(isRead: question.isRead) : []
-    guard !unconfirmed.isEmpty, case .denied(let told, _) = verdict else {
+    var question = question
+    for _ in 0..<Self.mostTries {
+      var verdict: RequestVerdict
+      (verdict, question) = try await decisions.approved(question, prompting: wanted.mayPrompt ? prompts : nil)
+      if wanted.mayPrompt, !verdict.unconfirmed(isRead: question.isRead).isEmpty {
+        verdict = try await confirmed(question, wanted)
+      }
+      // The confirmation of one capability does not approve another.
+      if case .unapproved = verdict { continue }
       return try verdict.permit(of: question.account, isRead: question.isRead)
     }
-    return try await prompts.inTurn(question.account) { [self] () async throws(AgentFailure) in
+    throw .overloaded("decisions about an account that keeps changing")
+  }
+
+  private func confirmed(
+    _ question: RequestQuestion, _ wanted: RequestToAuthorize
+  ) async throws(AgentFailure) -> RequestVerdict {
+    try await prompts.inTurn(question.account) { [self] () async throws(AgentFailure) in
       // While this one waited for its turn, the person may have confirmed the same.
       let verdict = try await decisions.decide(question)
       let unconfirmed = verdict.unconfirmed(isRead: question.isRead)
-      guard !unconfirmed.isEmpty else {
-        return try verdict.permit(of: question.account, isRead: question.isRead)
-      }
+      guard !unconfirmed.isEmpty, case .denied(let told, _) = verdict else { return verdict }
       try requireLive(wanted.limits)
       if let refusal = try await prompts.ask(question, about: unconfirmed) {
         throw .stepUpWanted(told, prompt: refusal)
       }
       try requireLive(wanted.limits)
-      return try await decisions.decide(question).permit(of: question.account, isRead: question.isRead)
+      return try await decisions.decide(question)
     }
   }
 
@@ -229,6 +256,14 @@ package struct RequestAuthorizer: Sendable {
   /// Some hundred tokens.
   private static let mostOtherBytes = 256 << 10
 
+  /// Throws if what a person added for this origin counts no more.
+  private func requireCovers(_ url: HTTPURL, _ limits: RequestLimits) throws(AgentFailure) {
+    let named = limits.named.flatMap { grants.limits(of: $0.id)?.permission }
+    guard [limits.own?.permission, named].allSatisfy({ $0?.covers(origin: url.origin) ?? true }) else {
+      throw .caller(.notCovered)
+    }
+  }
+
   /// Throws if a grant was revoked or has ended.
   private func requireLive(_ limits: RequestLimits) throws(AgentFailure) {
     let now = decisions.clock.boot()
@@ -258,9 +293,11 @@ package struct RequestLimits: Sendable {
 
   package var caller: RequestCaller {
     let permission = permission
-    return RequestCaller(
+    var caller = RequestCaller(
       isForAgent: permission?.isForAgent ?? false, scopes: permission?.scopes,
       grant: named?.id ?? own?.grants.last, client: named?.client ?? ownClient)
+    caller.addedMethods = permission?.addedMethods
+    return caller
   }
 }
 

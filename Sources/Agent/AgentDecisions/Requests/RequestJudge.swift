@@ -10,6 +10,8 @@ package struct RequestJudge: Sendable {
   package var caller: RequestCaller
   /// The first target was decided about already, with this permit.
   var permit: RequestPermit?
+  /// The request has no caller that waits: what wants a person's approval is not sent.
+  var isUnattended = false
 
   package init(_ decisions: PolicyDecisionPoint, for caller: RequestCaller) {
     self.decisions = decisions
@@ -19,6 +21,19 @@ package struct RequestJudge: Sendable {
   /// False if nothing has to be decided: no capability names the origin, and the caller is no AI agent.
   func isNeeded(_ url: HTTPURL, at provider: ProviderName) -> Bool {
     caller.isForAgent || decisions.mayName(url.origin, at: provider)
+  }
+
+  /// Decides, and waits for a person where a capability wants that.
+  func permit(_ question: RequestQuestion, until deadline: BootInstant?) async throws(AgentFailure) -> RequestPermit {
+    let (decisions, id) = (decisions, question.account)
+    guard question.isApprovable, !isUnattended else {
+      return try await decisions.decide(question).permit(of: id, isRead: question.isRead)
+    }
+    let decided = try await withDeadline(at: deadline, clock: decisions.clock) { () async throws(AgentFailure) in
+      try await decisions.approved(question).verdict
+    }
+    guard let decided else { throw .timedOut(id) }
+    return try decided.permit(of: id, isRead: question.isRead)
   }
 
   /// `url`: that of the request, or one that a redirect leads to.
@@ -45,10 +60,19 @@ struct JudgedTarget: Sendable {
 
   /// Decides about the target if it is a new one, or if what was decided about it does not hold any more. Returns true
   /// if something was awaited.
-  mutating func judge(_ next: RequestQuestion, by judge: RequestJudge) async throws(AgentFailure) -> Bool {
+  ///
+  /// - Parameter deadline: until when the caller waits for a person.
+  mutating func judge(
+    _ next: RequestQuestion, by judge: RequestJudge, until deadline: BootInstant?
+  ) async throws(AgentFailure) -> Bool {
     guard judge.isNeeded(next.url, at: next.provider) else { return false }
-    if let permit, question?.url == next.url, try await judge.decisions.holds(permit, for: next) { return true }
-    permit = try await judge.decisions.decide(next).permit(of: next.account, isRead: next.isRead)
+    var next = next
+    if let permit, question?.url == next.url {
+      if try await judge.decisions.holds(permit, for: next) { return true }
+      // It is the same request still.
+      next.approved = permit.approved
+    }
+    permit = try await judge.permit(next, until: deadline)
     question = next
     return true
   }

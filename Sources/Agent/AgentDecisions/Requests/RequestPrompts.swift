@@ -106,6 +106,25 @@ package final class RequestPrompts: Sendable {
   func ask(
     _ question: RequestQuestion, about capabilities: [String]
   ) async throws(AgentFailure) -> ConfirmationRefusal? {
+    let (id, stepUps) = (question.account, stepUps)
+    let epoch = try await vault.profile(.id(id)).epoch
+    if let refusal = try await put(question) { return refusal }
+    let facts: [AuditEntry.Fact] =
+      [.origin(question.url.origin), .method(question.method)]
+      + (question.caller.grant.map { [.grant($0)] } ?? []) + (question.caller.client.map { [.grantee($0)] } ?? [])
+    try await vault.commit { vault throws(AgentFailure) in
+      let profile = try vault.directory.signedIn(.id(id))
+      guard profile.epoch == epoch else { throw .signedOut(id) }
+      let entries = capabilities.map {
+        vault.dependencies.audited(.stepUpVerify, account: id, [.capability($0)] + facts)
+      }
+      return ChangeSet(entries, of: id) { _ in stepUps.confirm(id, capabilities, for: question.caller.grant) }
+    }
+    return nil
+  }
+
+  /// Puts the question, which has no effect but the pause after a no. Nil for a yes.
+  func put(_ question: RequestQuestion) async throws(AgentFailure) -> ConfirmationRefusal? {
     let key = Refused(account: question.account, grant: question.caller.grant)
     let now = clock.boot()
     let left = state.withLock { state -> Milliseconds? in
@@ -119,7 +138,7 @@ package final class RequestPrompts: Sendable {
         RequestPromptText.text(
           method: question.method, question.url, account: profile.shown, client: question.caller.client)))
     switch answer {
-    case .confirmed: break
+    case .confirmed: return nil
     case .typed, .unavailable: return .unavailable
     case .cancelled where Task.isCancelled: throw .cancelled
     case .cancelled, .timedOut:
@@ -127,18 +146,5 @@ package final class RequestPrompts: Sendable {
       if case .timedOut = answer { return .timedOut }
       return .declined
     }
-    let (id, epoch, stepUps) = (question.account, profile.epoch, stepUps)
-    let facts: [AuditEntry.Fact] =
-      [.origin(question.url.origin), .method(question.method)]
-      + (question.caller.grant.map { [.grant($0)] } ?? []) + (question.caller.client.map { [.grantee($0)] } ?? [])
-    try await vault.commit { vault throws(AgentFailure) in
-      let profile = try vault.directory.signedIn(.id(id))
-      guard profile.epoch == epoch else { throw .signedOut(id) }
-      let entries = capabilities.map {
-        vault.dependencies.audited(.stepUpVerify, account: id, [.capability($0)] + facts)
-      }
-      return ChangeSet(entries, of: id) { _ in stepUps.confirm(id, capabilities, for: question.caller.grant) }
-    }
-    return nil
   }
 }

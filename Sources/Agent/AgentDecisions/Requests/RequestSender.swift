@@ -221,7 +221,7 @@ package struct RequestSender: Sendable {
   private func isJudged(
     _ question: RequestQuestion, _ judged: inout JudgedTarget
   ) async throws(AgentFailure) -> Bool {
-    if try await judged.judge(question, by: judge) { return true }
+    if try await judged.judge(question, by: judge, until: sendings.deadline) { return true }
     // A locked vault has no policies, which is not the same as a policy that names nothing.
     guard dependencies.tokenCache.isOpen else { throw .locked }
     return false

@@ -36,6 +36,11 @@ package struct AuditEntry: Sendable {
     case stepUpEnroll = "stepUp.enroll", stepUpVerify = "stepUp.verify", stepUpUnenroll = "stepUp.unenroll"
     case stepUpClear = "stepUp.clear"
     case grantCreate = "grant.create", grantRevoke = "grant.revoke"
+    /// A request waits for a person, gets a verdict, or its wait ended without one.
+    case approvalRequested = "approval.requested", approvalDecide = "approval.decide"
+    case approvalDecided = "approval.decided"
+    /// A program asked for more than its grant has; a person decided.
+    case accessRequest = "access.request", accessDecide = "access.decide"
     /// A program is given credentials in its environment or in a file.
     case execBegin = "exec.begin"
     case ruleAdd = "rule.add", ruleRemove = "rule.remove"
@@ -44,7 +49,10 @@ package struct AuditEntry: Sendable {
 
     var ring: AuditRing {
       switch self {
-      case .decision, .requestAuthorize, .requestSend, .requestPass, .policyShadow: .decisions
+      case .decision, .requestAuthorize, .requestSend, .requestPass, .policyShadow, .approvalRequested,
+        .approvalDecided,
+        .accessRequest:
+        .decisions
       default: .security
       }
     }
@@ -53,7 +61,7 @@ package struct AuditEntry: Sendable {
     var isRefusable: Bool {
       switch self {
       case .accountSwitch, .accountRename, .providerAdd, .providerUpdate, .providerRemove, .policySet, .stepUpEnroll,
-        .grantCreate, .ruleAdd, .execBegin:
+        .grantCreate, .ruleAdd, .execBegin, .accessDecide:
         true
       default: false
       }

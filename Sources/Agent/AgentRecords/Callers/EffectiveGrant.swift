@@ -4,7 +4,10 @@ internal import Synchronization
 
 /// The grants that a connection presented, and the coverage that they share.
 package final class EffectiveGrant: Sendable {
-  package let permission: Permission
+  /// Without what persons added since.
+  private let base: Permission
+  /// The permission of this moment; nil if nothing was added to a grant.
+  private let live: @Sendable () -> Permission?
   /// The names of the grants that the connection presented: the makers of grants that it creates.
   package let grants: [String]
   /// `grants` and their ancestors: when one of these ends, this `EffectiveGrant` ends.
@@ -21,8 +24,13 @@ package final class EffectiveGrant: Sendable {
     permission.methods.contains("token.get") && !permission.limitsTokens ? permission.accounts : []
   }
 
-  package init(permission: Permission, grants: [String], line: Set<String>, until: BootInstant?) {
-    self.permission = permission
+  /// - Parameter live: the permission of the moment at which it is called; nil: `permission`.
+  package init(
+    permission: Permission, grants: [String], line: Set<String>, until: BootInstant?,
+    live: @escaping @Sendable () -> Permission? = { nil }
+  ) {
+    base = permission
+    self.live = live
     self.grants = grants
     self.line = line
     self.until = until
@@ -32,13 +40,20 @@ package final class EffectiveGrant: Sendable {
 
   /// The coverage that both share, until the first of both ends.
   package init(_ before: EffectiveGrant, and other: EffectiveGrant) {
-    permission = before.permission.narrowed(by: other.permission)
+    base = before.base.narrowed(by: other.base)
+    live = {
+      let (one, two) = (before.live(), other.live())
+      return one == nil && two == nil ? nil : (one ?? before.base).narrowed(by: two ?? other.base)
+    }
     grants = before.grants + other.grants.filter { !before.grants.contains($0) }
     line = before.line.union(other.line)
     until = [before.until, other.until].compactMap { $0 }.min()
     self.before = before
-    tokensOf = Self.tokens(permission)
+    tokensOf = Self.tokens(base)
   }
+
+  /// What the grants cover now, with what persons added to them and still counts.
+  package var permission: Permission { live() ?? base }
 
   package func areOpen(at now: BootInstant) -> Bool {
     !isOver.load(ordering: .acquiring) && until.map { now < $0 } ?? true && before?.areOpen(at: now) ?? true

@@ -7,6 +7,9 @@ package struct RequestCaller: Sendable {
   /// The narrowest grant and the name of its client; nil for a caller without a grant.
   package var grant: String?
   package var client: String?
+  /// The methods that a person added for an AI agent, by origin, when the request began; nil: not known, so that those of
+  /// the grant alone count.
+  package var addedMethods: [String: Set<String>]?
 
   package init(isForAgent: Bool = false, scopes: Set<String>? = nil, grant: String? = nil, client: String? = nil) {
     self.isForAgent = isForAgent

@@ -29,6 +29,8 @@ package struct Operation: Sendable {
   package let caller: OperationCaller
   /// For whom its request is decided about, also after the grant has ended.
   package let requester: RequestCaller
+  /// The capabilities for which a person approved its request.
+  package var approved: Set<String> = []
   /// The epoch of the account's sign-in in which it was enqueued.
   let epoch: UInt64
   /// The last decision about it.
@@ -65,7 +67,7 @@ package struct Operation: Sendable {
     (enqueuedAt, updatedAt) = (now, now)
     self.expiresAt = enqueued.expiresAt
     (key, limit, caller) = (enqueued.key, enqueued.limit, enqueued.caller)
-    requester = enqueued.requester
+    (requester, approved) = (enqueued.requester, enqueued.approved)
     self.epoch = epoch
     self.decision = decision
     self.bytes = bytes
@@ -130,6 +132,7 @@ extension Operation {
       if requester.isForAgent { writer.member("agent", 1) }
       writer.member("grant", requester.grant)
       writer.member("grantee", requester.client)
+      if !approved.isEmpty { writer.member("approved", approved.sorted()) }
       writer.member("epoch", Int64(epoch))
       writer.member("lastError", lastError?.kind.rawValue)
       writer.member("lastErrorAt", lastError?.at.milliseconds)
@@ -181,6 +184,7 @@ extension Operation {
     requester = RequestCaller(
       isForAgent: node["agent"] != nil, scopes: limit.scopes, grant: node["grant"]?.string,
       client: node["grantee"]?.string)
+    approved = Set(node["approved"]?.strings ?? [])
     self.epoch = UInt64(clamping: epoch)
     if let kind = node["lastError"]?.string.flatMap({ FailureKind(rawValue: $0) }),
       let at = node["lastErrorAt"]?.timestamp

@@ -18,6 +18,8 @@ package struct EnqueuedOperation: Sendable {
   package var caller: OperationCaller
   /// For whom its request is decided about.
   package var requester: RequestCaller
+  /// The capabilities for which a person approved its request.
+  package var approved: Set<String> = []
 
   package init(
     capability: String, content: OperationContent, label: String?, idempotencyKey: String?,

@@ -74,7 +74,7 @@ final class ConnectedClient: Sendable {
       let grants = connections.agent.callerGrants
       let new = try grants.open(secret, on: id, from: access) { [weak self] in self?.refuseAll() }
       guard set(new) else { throw .caller(.grantRefused) }
-      if case .limited(let limits) = new { connections.events.narrow(id, to: limits.permission) }
+      if case .limited(let limits) = new { connections.events.narrow(id, to: limits.permission, of: limits.grants) }
     } catch {
       refuseAll()
       throw error

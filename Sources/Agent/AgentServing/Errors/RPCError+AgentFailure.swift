@@ -57,9 +57,12 @@ extension AgentFailure {
     case .managed: "managed"
     case .providerFileGone: "administratorFileGone"
     case .denied(let recorded): recorded.decision.reason.rawValue
+    case .unapproved(.declined, _): "declined"
+    case .unapproved(.notApproved, _): "notApproved"
     case .stepUpWanted(_, let refusal): refusal?.wireReason ?? Decision.Reason.stepUpRequired.rawValue
     case .request(let failure, _, _): failure.wireReason
     case .caller(.grantNeeded): "grantNeeded"
+    case .caller(.noGrant): "noGrant"
     case .caller(.grantRefused): "grantRefused"
     // In other cases a provider that can't be reached is told without a reason.
     case .token(.offline(let failure, _), _), .provider(.document(.offline(let failure))),
@@ -207,6 +210,8 @@ extension MissingThing {
     case .snapshot: "snapshot"
     case .file: "file"
     case .rule, .answer: "rule"
+    case .approval: "approval"
+    case .access: "access"
     case .token: "token"
     case .stepUp(let method): method.rawValue
     }

@@ -41,6 +41,14 @@ extension EventHub: EventPublishing {
         OperationStatusChangedEvent(
           operation: operation, status: WireOperationStatus(status), previous: WireOperationStatus(previous)))
     case .clockSuspect(let clock, let behind): tell(ClockSuspectEvent(clock, behind: behind))
+    case .approvalRequested(let entry):
+      send(ApprovalRequestedEvent(entry), account, about, of: entry.wish.request.grant)
+    case .approvalDecided(let entry, let end, let client):
+      guard let event = ApprovalDecidedEvent(entry, end, decidedBy: client) else { return }
+      send(event, account, about, of: entry.wish.request.grant)
+    case .accessRequested(let entry): send(AccessRequestedEvent(entry), account, about, of: entry.grant)
+    case .accessDecided(let entry, let end, let client):
+      send(AccessDecidedEvent(entry, end, decidedBy: client), account, about, of: entry.grant)
     }
   }
 

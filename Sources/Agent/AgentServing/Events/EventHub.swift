@@ -19,6 +19,8 @@ final class EventHub: Sendable {
     var account: AccountID?
     /// The account of the event, also if its members do not name it.
     var about: AccountID?
+    /// Of the events of a grant, which other grants are not told of.
+    var grant: String?
     /// The members after `subscription`, as JSON.
     var body: SharedBytes
     /// `discreet` is the same body without `mentions`, for a subscriber whose grant does not cover that account.
@@ -38,6 +40,8 @@ final class EventHub: Sendable {
     var accounts: Set<AccountID>?
     /// The accounts that the caller's grant covers; nil without a limit.
     var covered: Set<AccountID>?
+    /// The grants of the caller.
+    var grants: Set<String> = []
     /// The sequence of the next event to deliver.
     var cursor: Int64
     /// False until the answer to `event.subscribe` is queued: no event precedes it.
@@ -47,7 +51,13 @@ final class EventHub: Sendable {
 
     func wants(_ event: Event) -> Bool {
       guard types?.contains(event.type) ?? true else { return false }
-      if let covered, !(event.about.map(covered.contains) ?? event.type.tellsOfNoAccount) { return false }
+      if let covered {
+        if let grant = event.grant {
+          guard grants.contains(grant) else { return false }
+        } else if !(event.about.map(covered.contains) ?? event.type.tellsOfNoAccount) {
+          return false
+        }
+      }
       guard let accounts else { return true }
       return event.account.map { accounts.contains($0) } ?? true
     }
@@ -79,15 +89,17 @@ final class EventHub: Sendable {
   ///
   /// - Parameters:
   ///   - about: the account of the event, if the event has no `account`.
+  ///   - grant: the grant that the event is about; a caller with other grants is not told of it.
   ///   - mentions: another account that the event names; a caller whose grant does not cover it gets `otherwise`.
   func send<Data: WireEvent>(
-    _ data: Data, _ account: AccountID?, _ about: AccountID?, mentions: AccountID? = nil, otherwise: Data? = nil
+    _ data: Data, _ account: AccountID?, _ about: AccountID?, of grant: String? = nil, mentions: AccountID? = nil,
+    otherwise: Data? = nil
   ) {
     state.withLock { state in
       let sequence = state.next
       state.next += 1
       let event = Event(
-        sequence: sequence, type: Data.type, account: account, about: account ?? about,
+        sequence: sequence, type: Data.type, account: account, about: account ?? about, grant: grant,
         body: body(sequence, data, account), mentions: mentions,
         discreet: mentions == nil ? nil : otherwise.map { body(sequence, $0, account) })
       state.keep(event)
@@ -132,7 +144,7 @@ final class EventHub: Sendable {
   /// Registers a subscription, which delivers nothing before `start`. Nil if the connection has reached its limit.
   func subscribe(
     connection: UInt64, output: any ConnectionOutput, types: Set<EventType>?, accounts: Set<AccountID>?,
-    covered: Set<AccountID>? = nil, since: (epoch: String, sequence: Int64)?
+    covered: Set<AccountID>? = nil, grants: [String] = [], since: (epoch: String, sequence: Int64)?
   ) -> Started? {
     state.withLock { (state) -> Started? in
       let held = state.subscriptions.values.filter { $0.connection == connection }.count
@@ -154,7 +166,7 @@ final class EventHub: Sendable {
       }
       state.subscriptions[name] = Subscription(
         connection: connection, output: output, types: types, accounts: accounts, covered: covered,
-        cursor: cursor)
+        grants: Set(grants), cursor: cursor)
       state.order.append(name)
       return Started(subscription: name, sequence: cursor, gap: gap)
     }
@@ -179,11 +191,12 @@ final class EventHub: Sendable {
   }
 
   /// The connection is limited from now on: limits its subscriptions, too.
-  func narrow(_ connection: UInt64, to permission: Permission) {
+  func narrow(_ connection: UInt64, to permission: Permission, of grants: [String]) {
     state.withLock { state in
       for name in state.order where state.subscriptions[name]?.connection == connection {
         if permission.methods.contains(EventSubscribe.name) {
           state.subscriptions[name]?.covered = permission.accounts
+          state.subscriptions[name]?.grants = Set(grants)
         } else {
           state.remove(name)
         }

@@ -23,7 +23,7 @@ enum EventSubscribeHandler: OrderedMethodHandler {
       let started = call.connections.events.subscribe(
         connection: call.client.id, output: call.client.output, types: params.types.map { Set($0) },
         accounts: accounts, covered: call.limits?.permission.accounts,
-        since: params.since.map { ($0.epoch, Int64($0.sequence)) })
+        grants: call.limits?.grants ?? [], since: params.since.map { ($0.epoch, Int64($0.sequence)) })
     else { throw .overloaded("subscriptions on one connection") }
     return EventSubscribe.Result(
       subscription: started.subscription, epoch: call.connections.events.epoch, sequence: Int(started.sequence),

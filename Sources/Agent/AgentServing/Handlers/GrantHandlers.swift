@@ -77,19 +77,32 @@ enum GrantListHandler: MethodHandler {
     let grants = try await call.agent.vault.read { vault throws(AgentFailure) in
       vault.callerGrants.grants(madeBy: call.limits)
     }
-    return GrantList.Result(grants: grants.map { WireGrant($0) })
+    return GrantList.Result(
+      grants: grants.map { WireGrant($0, additions: call.agent.callerGrants.additions(of: $0)) })
   }
 }
 
 extension WireGrant {
-  init(_ grant: CallerGrant) {
+  /// `additions`: those that still count.
+  init(_ grant: CallerGrant, additions: [CallerGrant.Addition] = []) {
     self.init(
       grant: grant.name, client: grant.client, accounts: grant.accounts, methods: grant.patterns.map(\.text),
       scopes: grant.scopes, resources: grant.resources,
       origins: grant.origins, passOrigins: grant.passOrigins.isEmpty ? nil : grant.passOrigins,
       authorizationDetailTypes: grant.detailTypes,
       capabilities: grant.capabilities.flatMap { $0.isEmpty ? nil : $0 },
-      agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
+      agent: grant.isForAgent ? true : nil,
+      additions: additions.isEmpty ? nil : additions.map { WireGrantAddition($0) },
+      createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
+  }
+}
+
+extension WireGrantAddition {
+  fileprivate init(_ addition: CallerGrant.Addition) {
+    self.init(
+      origins: addition.content.origins.sorted(), methods: addition.content.methods,
+      capabilities: addition.content.capabilities.sorted(), addedAt: addition.addedAt.time,
+      expiresAt: addition.expiresAt)
   }
 }
 

@@ -23,7 +23,9 @@ enum RequestAuthorizeHandler: MethodHandler {
       origins: params.origins.map { RequestTarget.origins($0) }, reach: params.accounts.map { Set($0) },
       limits: try call.agent.callerGrants.requestLimits(of: call.limits, as: params.grant),
       token: TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }),
-      rejected: params.rejected, nonce: params.nonce, mayPrompt: params.prompt != nil)
+      rejected: params.rejected, nonce: params.nonce,
+      wantsNonce: params.nonce != nil && params.challenge?.contains("use_dpop_nonce") == true,
+      mayPrompt: params.prompt != nil)
     let authorizer = call.agent.authorizer
     let done = try await withTimeout(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in try await authorizer.authorize(wanted)
@@ -73,6 +75,8 @@ enum RequestSendHandler: LongAnswerHandler {
     request.reach = call.limits?.permission.accounts
     let sender = RequestSender(request, of: account, judge: call.judge) { () throws(AgentFailure) in
       try call.requireOpen()
+      // What a person added to the grant may count no more.
+      try call.requireCovers(originOf: params.url)
     }
     let response = try await sender.send()
     do throws(AgentFailure) {

@@ -5,6 +5,9 @@ extension ServedMethods {
   ///
   /// A method of the contract that is not here answers -32601, and `agent.hello` does not list its feature.
   static let all = ServedMethods([
+    ServedMethod(AccessDecideHandler.self, reaches: .agent),
+    ServedMethod(AccessListHandler.self, reaches: .agent),
+    ServedMethod(AccessRequestHandler.self, reaches: .shared),
     ServedMethod(
       AccountAddHandler.self, reaches: .agent, .provider { $0.provider }, .name { $0.alias != nil }),
     ServedMethod(AccountForgetHandler.self, reaches: .account),
@@ -28,6 +31,8 @@ extension ServedMethods {
     ServedMethod(ordered: AgentShutdownHandler.self, reaches: .agent),
     ServedMethod(AgentStatusHandler.self, reaches: .covered),
     ServedMethod(AgentUnlockHandler.self, reaches: .agent),
+    ServedMethod(ApprovalDecideHandler.self, reaches: .agent),
+    ServedMethod(ApprovalListHandler.self, reaches: .agent),
     ServedMethod(AuditListHandler.self, reaches: .covered),
     ServedMethod(AuditVerifyHandler.self, reaches: .agent, .covered),
     ServedMethod(AuthorizationCheckHandler.self, reaches: .account),

@@ -29,6 +29,19 @@ package enum AgentEvent: Sendable {
   case operationStatusChanged(
     String, OperationMachine.Status, previous: OperationMachine.Status)
   case clockSuspect(ClockTrust, behind: Milliseconds?)
+  case approvalRequested(Approvals.Entry)
+  /// `decidedBy`: the client that gave the verdict, as it called itself.
+  case approvalDecided(Approvals.Entry, ApprovalMachine.End, decidedBy: String?)
+  case accessRequested(AccessRequests.Entry)
+  case accessDecided(AccessRequests.Entry, AccessEnd, decidedBy: String?)
+}
+
+/// How a request for access ended.
+package enum AccessEnd: Sendable {
+  /// Nil: until the grant ends.
+  case allowed(until: Timestamp?)
+  case denied
+  case grantEnded
 }
 
 /// Takes events in the order in which they happen.

@@ -13,7 +13,7 @@ extension AgentFailure {
     case .timedOut: .timedOut
     case .overloaded, .queueFull: .overloaded
     case .operationNotFound: .operationNotFound
-    case .denied: .denied
+    case .denied, .unapproved: .denied
     case .invalidParameter, .vaultExists: .invalidParams
     case .unsupportedProtocol: .unsupportedProtocol
     case .notFound: .notFound

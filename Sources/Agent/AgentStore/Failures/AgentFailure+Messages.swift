@@ -82,6 +82,7 @@ extension AgentFailure {
     case .denied(let recorded) where recorded.decision.retryAfter != nil:
       "The policy's hourly budget for this is used up; data.decision says when it is allowed again. Nothing was sent or changed."
     case .denied: "The policy does not allow this now; data.decision says why. Nothing was stored or changed."
+    case .unapproved(let refusal, _): refusal.message
     case .challenged: "The resource server demands a new sign-in; data says how."
     case .request(let failure, _, _): failure.message
     case .unsent(let failure), .sentBefore(let failure, _): failure.message
@@ -171,6 +172,8 @@ extension MissingThing {
     case .rule: "There is no such rule. `rule.list` lists the rules."
     case .answer:
       "No rule covers this URL, and no account's provider lists its origin. `rule.add` adds a rule."
+    case .approval: "No such request waits: it was decided about, its time is over, or its program has gone."
+    case .access: "No such request for access waits: it was decided about, or its grant has ended."
     case .file: "There is no such file. Nothing was changed."
     case .stepUp(let method): "This account has no \(method.noun). `stepUp.enroll` sets one."
     }
@@ -194,11 +197,22 @@ extension ConfirmationRefusal {
   }
 }
 
+extension ApprovalRefusal {
+  fileprivate var message: String {
+    switch self {
+    case .declined:
+      "A person declined this request, and is not asked about the same one for a minute. Nothing was sent."
+    case .notApproved: "No person approved this request in time. Nothing was sent; it may be asked again."
+    }
+  }
+}
+
 extension CallerFailure {
   fileprivate var message: String {
     switch self {
     case .notCovered:
       "The grant of this connection does not cover this request. Nothing was done; `lanyard grant create` creates a grant that covers more."
+    case .noGrant: "This connection has no grant, so that nothing limits it: there is no access to ask for."
     case .grantNeeded:
       "This agent serves only callers with a grant. Present one in `agent.hello`; `lanyard grant create` creates it."
     case .grantRefused:

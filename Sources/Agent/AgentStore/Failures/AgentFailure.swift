@@ -84,6 +84,8 @@ package enum AgentFailure: Error, Sendable {
   case queueFull(AccountID)
   /// The policy denies the operation.
   case denied(RecordedDecision)
+  /// A person did not allow the request.
+  case unapproved(ApprovalRefusal, AccountID)
 
   // MARK: the person
 
@@ -137,9 +139,18 @@ package enum ConfirmationRefusal: Hashable, Sendable {
   case paused(Milliseconds)
 }
 
+/// Why a request that waited for a person is not made.
+package enum ApprovalRefusal: Hashable, Sendable {
+  /// `left`: until the same request may be asked about again.
+  case declined(left: Milliseconds)
+  /// No verdict came in time.
+  case notApproved
+}
+
 /// Things that a request can name and that may be missing.
 package enum MissingThing: Hashable, Sendable {
-  case signIn, revocation, keySlot, secret, policy, callerGrant, subscription, snapshot, file, token, rule
+  case signIn, revocation, keySlot, secret, policy, callerGrant, subscription, snapshot, file, token, rule, approval,
+    access
   /// An account that answers for a URL.
   case answer
   case stepUp(StepUpMethod)
@@ -159,6 +170,8 @@ package enum CallerFailure: Hashable, Sendable {
   case notCovered
   /// The agent serves only callers with a grant.
   case grantNeeded
+  /// The method is for callers with a grant.
+  case noGrant
   /// The grant was refused, has ended, or was revoked.
   case grantRefused
 }
@@ -223,7 +236,8 @@ extension AgentFailure {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id, _),
       .identityLacks(_, let id), .roleRefused(_, let id), .notBound(let id), .stepUp(_, let id, _),
       .originNotAllowed(let id), .originServed(let id),
-      .challenged(_, let id), .request(_, let id, _), .operationNotFound(let id), .queueFull(let id),
+      .challenged(_, let id), .unapproved(_, let id), .request(_, let id, _), .operationNotFound(let id),
+      .queueFull(let id),
       .providerFileGone(_, let id):
       id
     case .denied(let decision), .stepUpWanted(let decision, _): decision.account
@@ -255,6 +269,7 @@ extension AgentFailure {
     switch self {
     case .queueFull: .seconds(60)
     case .denied(let recorded): recorded.decision.retryAfter
+    case .unapproved(.declined(let left), _): left
     case .stepUpWanted(_, .paused(let pause)?): pause
     case .overloaded(_, let pause), .token(.offline(_, let pause), _), .token(.unavailable(let pause), _),
       .token(.noAnswer(.ended(let pause)), _), .token(.noAnswer(.inDoubt(let pause)), _):

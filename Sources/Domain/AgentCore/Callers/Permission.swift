@@ -22,6 +22,8 @@ public struct Permission: Hashable, Sendable {
   public private(set) var capabilities: Set<String>?
   /// The caller is an AI agent, whose requests only read unless the policy says otherwise.
   public private(set) var isForAgent: Bool
+  /// The methods of requests that a person added for an AI agent, by origin.
+  public private(set) var addedMethods: [String: Set<String>] = [:]
 
   /// `detailTypes`: nil for none where scopes or resources are limited, else for all.
   public init(
@@ -103,13 +105,43 @@ public struct Permission: Hashable, Sendable {
 
   /// The intersection of both permissions.
   public func narrowed(by other: Permission) -> Permission {
-    Permission(
+    var both = Permission(
       methods: methods.intersection(other.methods), accounts: accounts.intersection(other.accounts),
       scopes: Self.both(scopes, other.scopes), resources: Self.both(resources, other.resources),
       detailTypes: Self.both(detailTypes, other.detailTypes), origins: Self.both(origins, other.origins),
       passOrigins: passOrigins.narrowed(to: other.passOrigins),
       capabilities: Self.both(capabilities, other.capabilities),
       isForAgent: isForAgent || other.isForAgent)
+    // Who is no AI agent has every method.
+    switch (isForAgent, other.isForAgent) {
+    case (true, true):
+      both.addedMethods = addedMethods.reduce(into: [:]) { both, one in
+        both[one.key] = one.value.intersection(other.addedMethods[one.key] ?? [])
+      }
+    case (true, false): both.addedMethods = addedMethods
+    case (false, _): both.addedMethods = other.addedMethods
+    }
+    return both
+  }
+
+  /// This permission with what a person added.
+  public func widened(by addition: PermissionAddition) -> Permission {
+    var wide = self
+    wide.methods.formUnion(isForAgent ? addition.agentMethods.subtracting(Self.methodsOfPeople) : addition.agentMethods)
+    if origins != nil { wide.origins?.formUnion(addition.origins) }
+    if capabilities != nil { wide.capabilities?.formUnion(addition.capabilities) }
+    guard isForAgent, !addition.requestMethods.isEmpty else { return wide }
+    for origin in addition.origins { wide.addedMethods[origin, default: []].formUnion(addition.requestMethods) }
+    return wide
+  }
+
+  /// True if the addition would add nothing.
+  public func covers(_ addition: PermissionAddition) -> Bool {
+    addition.agentMethods.isSubset(of: methods) && addition.origins.allSatisfy(covers(origin:))
+      && capabilities.map { addition.capabilities.isSubset(of: $0) } ?? true
+      && addition.origins.allSatisfy { origin in
+        addition.requestMethods.allSatisfy { coversUnnamed($0, hasBody: false, at: origin) }
+      }
   }
 
   /// True if `other` covers all of this permission.
@@ -119,6 +151,7 @@ public struct Permission: Hashable, Sendable {
       && TokenLimit.isWithin(origins, other.origins) && passOrigins.isWithin(other.passOrigins)
       && TokenLimit.isWithin(capabilities, other.capabilities)
       && (isForAgent || !other.isForAgent)
+      && (!other.isForAgent || addedMethods.allSatisfy { $0.value.isSubset(of: other.addedMethods[$0.key] ?? []) })
   }
 
   /// The token that the caller gets when it asks for `wanted`: the only resource of the permission stands in for one
@@ -140,8 +173,8 @@ public struct Permission: Hashable, Sendable {
   public func covers(origin: String) -> Bool { origins?.containsExactly(origin) ?? true }
 
   /// Whether the caller may have a request of this method sent that no capability of the policy names.
-  public func coversUnnamed(_ method: String, hasBody: Bool) -> Bool {
-    !isForAgent || Self.isReading(method, hasBody: hasBody)
+  public func coversUnnamed(_ method: String, hasBody: Bool, at origin: String) -> Bool {
+    !isForAgent || Self.isReading(method, hasBody: hasBody) || addedMethods[origin]?.contains(method) == true
   }
 
   /// True for the requests that an AI agent has without the policy's word. Of a GET with a body only the server knows

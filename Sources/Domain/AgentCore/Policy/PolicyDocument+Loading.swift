@@ -8,6 +8,8 @@ extension PolicyDocument {
   static let mostForbids = 256
   static let mostRequestRules = 64
   static let mostBudget: Int64 = 1_000_000
+  /// In seconds: a program that waits longer has mostly given up.
+  static let longestApprovalWait: Int64 = 300
 
   /// Parses a document of `Schemas/policy.schema.json`.
   ///
@@ -73,6 +75,7 @@ private struct Conditions {
   var token: Capability.TokenRule?
   var onlineWithin: Milliseconds?
   var stepUp: Capability.StepUpRule?
+  var approvalWait: Milliseconds?
   var budgetPerHour: Int64?
   var snapshotMaxAge: Milliseconds?
   var onReauthentication: Capability.ReauthenticationRule?
@@ -81,7 +84,8 @@ private struct Conditions {
   var audit: Capability.AuditRule?
 
   static let names = [
-    "sensitivity", "requires", "offlineWindowSeconds", "token", "onlineWithinSeconds", "stepUp", "budget",
+    "sensitivity", "requires", "offlineWindowSeconds", "token", "onlineWithinSeconds", "stepUp", "approve",
+    "budget",
     "snapshotMaxAgeSeconds", "onReauthentication", "onClockSuspect", "obligations", "audit",
   ]
 }
@@ -179,6 +183,7 @@ private struct PolicyLoader {
     capability.token = own.token ?? tier.token ?? capability.token
     capability.onlineWithin = own.onlineWithin ?? tier.onlineWithin
     capability.stepUp = own.stepUp ?? tier.stepUp
+    capability.approvalWait = own.approvalWait ?? tier.approvalWait
     capability.budgetPerHour = own.budgetPerHour ?? tier.budgetPerHour
     capability.snapshotMaxAge = own.snapshotMaxAge ?? tier.snapshotMaxAge
     capability.onReauthentication =
@@ -198,6 +203,9 @@ private struct PolicyLoader {
     read.token = reader.word(place["token"], as: Capability.TokenRule.self)
     read.onlineWithin = reader.seconds(place["onlineWithinSeconds"])
     if let stepUp = place["stepUp"] { read.stepUp = self.stepUp(stepUp) }
+    if let approve = place["approve"], reader.isObject(approve, may: [], must: ["waitSeconds"]) {
+      read.approvalWait = reader.seconds(approve["waitSeconds"], from: 1, to: PolicyDocument.longestApprovalWait)
+    }
     if let budget = place["budget"], reader.isObject(budget, may: [], must: ["perHour"]) {
       read.budgetPerHour = reader.integer(budget["perHour"], in: 1...PolicyDocument.mostBudget)
     }

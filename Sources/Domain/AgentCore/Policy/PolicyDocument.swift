@@ -119,6 +119,9 @@ public struct Capability: Hashable, Sendable {
   /// `defaultOnlineWithin`, and only while the provider can be reached.
   public var onlineWithin: Milliseconds?
   public var stepUp: StepUpRule?
+  /// A request under an AI agent's grant waits for a person, for this long at most; nil: it does not. The person who decides
+  /// then gives the step-up in the request's place.
+  public var approvalWait: Milliseconds?
   /// The uses that an account has in any 60 minutes; nil for any number.
   public var budgetPerHour: Int64?
   public var snapshotMaxAge: Milliseconds?
@@ -136,7 +139,8 @@ public struct Capability: Hashable, Sendable {
   public var auditRule: AuditRule {
     // A use is counted before it is told.
     if budgetPerHour != nil { return .durable }
-    return audit ?? (kind == .read && sensitivity < .confidential && stepUp == nil ? .batched : .durable)
+    let isPlain = kind == .read && sensitivity < .confidential && stepUp == nil && approvalWait == nil
+    return audit ?? (isPlain ? .batched : .durable)
   }
 
   public init(kind: Kind) { self.kind = kind }

@@ -155,7 +155,7 @@ struct PolicyEvaluation {
   }
 
   private mutating func checkStepUp(_ rule: Capability) {
-    guard let asked = rule.stepUp else { return }
+    guard let asked = rule.stepUp, !(facts.isApprovedByPerson && rule.approvalWait != nil) else { return }
     // A confirmation of this capability does as well as a proof for the whole account, and no longer than the rule says.
     if asked.method == .pinentry, let left = facts.confirmations[capability].flatMap({ left($0, of: asked.maxAge) }) {
       return holds(for: left)

@@ -53,6 +53,8 @@ public struct PolicyFacts: Hashable, Sendable {
   public var stepUpsLeft: [StepUpMethod: Milliseconds]
   /// Time since a person confirmed this capability for this caller in the agent's own prompt, by capability.
   public var confirmations: [String: Milliseconds] = [:]
+  /// A person approves the request where a capability wants that, and gives the capability's step-up with the verdict.
+  public var isApprovedByPerson = false
   /// The uses of capabilities with a budget. Without an entry the budget does not count.
   public var budgets: [String: BudgetWindow] = [:]
   public var clock: ClockTrust

@@ -26,7 +26,7 @@ public enum FailureKind: String, CaseIterable, Sendable {
   /// The request's `timeoutSeconds` passed. An exchange that an account started continues.
   case timedOut
   /// The caller's grant does not cover this account or method; or the organisation alone changes this (`reason`
-  /// `managed`, `source`).
+  /// `managed`, `source`); or the method is for callers with a grant (`noGrant`).
   case notPermitted
   /// The passphrase is wrong.
   case unlockFailed
@@ -61,7 +61,8 @@ public enum FailureKind: String, CaseIterable, Sendable {
   case untrustedServer
   /// The provider is unknown, or the administrator's file that describes it is gone (`source`).
   case providerNotFound
-  /// The policy denies the capability.
+  /// The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no verdict came in
+  /// time.
   case denied
   /// The policy requires a step-up.
   case stepUpRequired

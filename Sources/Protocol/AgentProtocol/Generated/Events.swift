@@ -482,6 +482,251 @@ public struct OperationStatusChangedEvent: WireEvent, Sendable {
   }
 }
 
+/// A request waits for a person. A caller with a grant hears of its own alone.
+public struct ApprovalRequestedEvent: WireEvent, Sendable {
+  public static let type = EventType.approvalRequested
+  public var approval: String
+  /// The grant that the request was made under.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  /// The capability that wants a verdict. Of several the one that names the request most closely.
+  public var capability: String
+  /// `WEBSOCKET` for the handshake of a WebSocket.
+  public var method: String
+  /// Without the values of its query: `https://api.example/items?page&sort`.
+  public var url: String
+  public var requestedAt: Timestamp
+  /// Without a verdict until then the request is refused: 4001, reason `notApproved`.
+  public var expiresAt: Timestamp
+  /// A verdict other than `deny` needs a step-up of the account by this method; absent: none.
+  public var stepUp: WireStepUpMethod?
+
+  public init(
+    approval: String,
+    grant: String,
+    client: String,
+    capability: String,
+    method: String,
+    url: String,
+    requestedAt: Timestamp,
+    expiresAt: Timestamp,
+    stepUp: WireStepUpMethod? = nil
+  ) {
+    self.approval = approval
+    self.grant = grant
+    self.client = client
+    self.capability = capability
+    self.method = method
+    self.url = url
+    self.requestedAt = requestedAt
+    self.expiresAt = expiresAt
+    self.stepUp = stepUp
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("approval")
+    writer.string(approval)
+    writer.key("grant")
+    writer.string(grant)
+    writer.key("client")
+    writer.string(client)
+    writer.key("capability")
+    writer.string(capability)
+    writer.key("method")
+    writer.string(method)
+    writer.key("url")
+    writer.string(url)
+    writer.key("requestedAt")
+    writer.timestamp(requestedAt)
+    writer.key("expiresAt")
+    writer.timestamp(expiresAt)
+    if let stepUp {
+      writer.key("stepUp")
+      writer.string(stepUp.rawValue)
+    }
+    writer.endObject()
+  }
+}
+
+/// A request waits no more. A caller with a grant hears of its own alone.
+public struct ApprovalDecidedEvent: WireEvent, Sendable {
+  public static let type = EventType.approvalDecided
+  public var approval: String
+  /// The grant that the request was made under.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  public var capability: String
+  public var outcome: WireApprovalOutcome
+  /// With the outcome `decided`.
+  public var verdict: WireApprovalVerdict?
+  /// With the outcome `decided`.
+  public var basis: WireApprovalBasis?
+  /// The client whose `approval.decide` it was, as it called itself; absent if that is not known.
+  public var decidedBy: String?
+
+  public init(
+    approval: String,
+    grant: String,
+    client: String,
+    capability: String,
+    outcome: WireApprovalOutcome,
+    verdict: WireApprovalVerdict? = nil,
+    basis: WireApprovalBasis? = nil,
+    decidedBy: String? = nil
+  ) {
+    self.approval = approval
+    self.grant = grant
+    self.client = client
+    self.capability = capability
+    self.outcome = outcome
+    self.verdict = verdict
+    self.basis = basis
+    self.decidedBy = decidedBy
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("approval")
+    writer.string(approval)
+    writer.key("grant")
+    writer.string(grant)
+    writer.key("client")
+    writer.string(client)
+    writer.key("capability")
+    writer.string(capability)
+    writer.key("outcome")
+    writer.string(outcome.rawValue)
+    if let verdict {
+      writer.key("verdict")
+      writer.string(verdict.rawValue)
+    }
+    if let basis {
+      writer.key("basis")
+      writer.string(basis.rawValue)
+    }
+    if let decidedBy {
+      writer.key("decidedBy")
+      writer.string(decidedBy)
+    }
+    writer.endObject()
+  }
+}
+
+/// A program asks for more than its grant has. A caller with a grant hears of its own alone.
+public struct AccessRequestedEvent: WireEvent, Sendable {
+  public static let type = EventType.accessRequested
+  public var request: String
+  /// The grant that asks.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  public var origins: [String]
+  public var methods: [String]
+  public var capabilities: [String]
+  /// Why, in the program's own words, which nothing proves. One line, without hidden characters.
+  public var reason: String
+  public var requestedAt: Timestamp
+
+  public init(
+    request: String,
+    grant: String,
+    client: String,
+    origins: [String],
+    methods: [String],
+    capabilities: [String],
+    reason: String,
+    requestedAt: Timestamp
+  ) {
+    self.request = request
+    self.grant = grant
+    self.client = client
+    self.origins = origins
+    self.methods = methods
+    self.capabilities = capabilities
+    self.reason = reason
+    self.requestedAt = requestedAt
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("request")
+    writer.string(request)
+    writer.key("grant")
+    writer.string(grant)
+    writer.key("client")
+    writer.string(client)
+    writer.key("origins")
+    writer.list(origins) { item, writer in writer.string(item) }
+    writer.key("methods")
+    writer.list(methods) { item, writer in writer.string(item) }
+    writer.key("capabilities")
+    writer.list(capabilities) { item, writer in writer.string(item) }
+    writer.key("reason")
+    writer.string(reason)
+    writer.key("requestedAt")
+    writer.timestamp(requestedAt)
+    writer.endObject()
+  }
+}
+
+/// A request for access waits no more. A caller with a grant hears of its own alone.
+public struct AccessDecidedEvent: WireEvent, Sendable {
+  public static let type = EventType.accessDecided
+  public var request: String
+  /// The grant that asks.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  /// Absent: the grant ended first.
+  public var verdict: WireAccessVerdict?
+  /// Until when it is allowed; absent: until the grant ends.
+  public var expiresAt: Timestamp?
+  /// The client that decided, as it called itself; absent if that is not known.
+  public var decidedBy: String?
+
+  public init(
+    request: String,
+    grant: String,
+    client: String,
+    verdict: WireAccessVerdict? = nil,
+    expiresAt: Timestamp? = nil,
+    decidedBy: String? = nil
+  ) {
+    self.request = request
+    self.grant = grant
+    self.client = client
+    self.verdict = verdict
+    self.expiresAt = expiresAt
+    self.decidedBy = decidedBy
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("request")
+    writer.string(request)
+    writer.key("grant")
+    writer.string(grant)
+    writer.key("client")
+    writer.string(client)
+    if let verdict {
+      writer.key("verdict")
+      writer.string(verdict.rawValue)
+    }
+    if let expiresAt {
+      writer.key("expiresAt")
+      writer.timestamp(expiresAt)
+    }
+    if let decidedBy {
+      writer.key("decidedBy")
+      writer.string(decidedBy)
+    }
+    writer.endObject()
+  }
+}
+
 /// The vault was locked.
 public struct AgentLockedEvent: WireEvent, Sendable {
   public static let type = EventType.agentLocked

@@ -5,6 +5,9 @@
 public enum MethodTable {
   /// All methods, sorted by name.
   public static let all: [MethodInfo] = [
+    AccessDecide.info,
+    AccessList.info,
+    AccessRequest.info,
     AccountAdd.info,
     AccountForget.info,
     AccountGet.info,
@@ -27,6 +30,8 @@ public enum MethodTable {
     AgentShutdown.info,
     AgentStatus.info,
     AgentUnlock.info,
+    ApprovalDecide.info,
+    ApprovalList.info,
     AuditList.info,
     AuditVerify.info,
     AuthorizationCheck.info,
@@ -105,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "83ab1d81b1d01ac2ac87fd4785f95b3cba1c1ec1b5db2b53dcd99953c83b7d73"
+  public static let schemaDigest = "e5de12aef575e0a3f33ef8c3839993495329ad4b1547666219094c3ccc293c98"
 }

@@ -4,6 +4,62 @@ public import AgentModel
 public import JSONRPC
 public import Secrets
 
+/// A request of a program for more than its grant has.
+public struct WireAccessRequest: WireWritable, Sendable {
+  public var request: String
+  /// The grant that asks.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  public var origins: [String]
+  public var methods: [String]
+  public var capabilities: [String]
+  /// Why, in the program's own words, which nothing proves. One line, without hidden characters.
+  public var reason: String
+  public var requestedAt: Timestamp
+
+  public init(
+    request: String,
+    grant: String,
+    client: String,
+    origins: [String],
+    methods: [String],
+    capabilities: [String],
+    reason: String,
+    requestedAt: Timestamp
+  ) {
+    self.request = request
+    self.grant = grant
+    self.client = client
+    self.origins = origins
+    self.methods = methods
+    self.capabilities = capabilities
+    self.reason = reason
+    self.requestedAt = requestedAt
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("request")
+    writer.string(request)
+    writer.key("grant")
+    writer.string(grant)
+    writer.key("client")
+    writer.string(client)
+    writer.key("origins")
+    writer.list(origins) { item, writer in writer.string(item) }
+    writer.key("methods")
+    writer.list(methods) { item, writer in writer.string(item) }
+    writer.key("capabilities")
+    writer.list(capabilities) { item, writer in writer.string(item) }
+    writer.key("reason")
+    writer.string(reason)
+    writer.key("requestedAt")
+    writer.timestamp(requestedAt)
+    writer.endObject()
+  }
+}
+
 /// An account.
 public struct WireAccount: WireWritable, Sendable {
   public var id: AccountID
@@ -319,6 +375,84 @@ public struct WireAgentLimits: WireWritable, Sendable {
     writer.integer(lineSeconds)
     writer.key("eventBacklogBytes")
     writer.integer(eventBacklogBytes)
+    writer.endObject()
+  }
+}
+
+/// A request that waits for a person.
+public struct WireApproval: WireWritable, Sendable {
+  public var approval: String
+  /// The grant that the request was made under.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  public var account: AccountID
+  /// The capability that wants a verdict. Of several the one that names the request most closely.
+  public var capability: String
+  /// `WEBSOCKET` for the handshake of a WebSocket.
+  public var method: String
+  /// Without the values of its query: `https://api.example/items?page&sort`.
+  public var url: String
+  public var requestedAt: Timestamp
+  /// Without a verdict until then the request is refused: 4001, reason `notApproved`.
+  public var expiresAt: Timestamp
+  /// A verdict other than `deny` needs a step-up of the account by this method; absent: none.
+  public var stepUp: WireStepUpMethod?
+  /// How many callers wait with this request.
+  public var waiting: Int
+
+  public init(
+    approval: String,
+    grant: String,
+    client: String,
+    account: AccountID,
+    capability: String,
+    method: String,
+    url: String,
+    requestedAt: Timestamp,
+    expiresAt: Timestamp,
+    stepUp: WireStepUpMethod? = nil,
+    waiting: Int
+  ) {
+    self.approval = approval
+    self.grant = grant
+    self.client = client
+    self.account = account
+    self.capability = capability
+    self.method = method
+    self.url = url
+    self.requestedAt = requestedAt
+    self.expiresAt = expiresAt
+    self.stepUp = stepUp
+    self.waiting = waiting
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("approval")
+    writer.string(approval)
+    writer.key("grant")
+    writer.string(grant)
+    writer.key("client")
+    writer.string(client)
+    writer.key("account")
+    writer.string(account.text)
+    writer.key("capability")
+    writer.string(capability)
+    writer.key("method")
+    writer.string(method)
+    writer.key("url")
+    writer.string(url)
+    writer.key("requestedAt")
+    writer.timestamp(requestedAt)
+    writer.key("expiresAt")
+    writer.timestamp(expiresAt)
+    if let stepUp {
+      writer.key("stepUp")
+      writer.string(stepUp.rawValue)
+    }
+    writer.key("waiting")
+    writer.integer(waiting)
     writer.endObject()
   }
 }
@@ -1116,6 +1250,8 @@ public struct WireGrant: WireWritable, Sendable {
   public var authorizationDetailTypes: [String]?
   public var capabilities: [String]?
   public var agent: Bool?
+  /// What was added to it by `access.decide` and still counts.
+  public var additions: [WireGrantAddition]?
   public var createdAt: Timestamp
   public var expiresAt: Timestamp?
   public var lastUsedAt: Timestamp?
@@ -1132,6 +1268,7 @@ public struct WireGrant: WireWritable, Sendable {
     authorizationDetailTypes: [String]? = nil,
     capabilities: [String]? = nil,
     agent: Bool? = nil,
+    additions: [WireGrantAddition]? = nil,
     createdAt: Timestamp,
     expiresAt: Timestamp? = nil,
     lastUsedAt: Timestamp? = nil
@@ -1147,6 +1284,7 @@ public struct WireGrant: WireWritable, Sendable {
     self.authorizationDetailTypes = authorizationDetailTypes
     self.capabilities = capabilities
     self.agent = agent
+    self.additions = additions
     self.createdAt = createdAt
     self.expiresAt = expiresAt
     self.lastUsedAt = lastUsedAt
@@ -1190,6 +1328,10 @@ public struct WireGrant: WireWritable, Sendable {
       writer.key("agent")
       writer.bool(agent)
     }
+    if let additions {
+      writer.key("additions")
+      writer.list(additions) { item, writer in item.write(to: &writer) }
+    }
     writer.key("createdAt")
     writer.timestamp(createdAt)
     if let expiresAt {
@@ -1199,6 +1341,47 @@ public struct WireGrant: WireWritable, Sendable {
     if let lastUsedAt {
       writer.key("lastUsedAt")
       writer.timestamp(lastUsedAt)
+    }
+    writer.endObject()
+  }
+}
+
+/// What a person added to a grant.
+public struct WireGrantAddition: WireWritable, Sendable {
+  public var origins: [String]
+  public var methods: [String]
+  public var capabilities: [String]
+  public var addedAt: Timestamp
+  /// Absent: it ends with the grant.
+  public var expiresAt: Timestamp?
+
+  public init(
+    origins: [String],
+    methods: [String],
+    capabilities: [String],
+    addedAt: Timestamp,
+    expiresAt: Timestamp? = nil
+  ) {
+    self.origins = origins
+    self.methods = methods
+    self.capabilities = capabilities
+    self.addedAt = addedAt
+    self.expiresAt = expiresAt
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("origins")
+    writer.list(origins) { item, writer in writer.string(item) }
+    writer.key("methods")
+    writer.list(methods) { item, writer in writer.string(item) }
+    writer.key("capabilities")
+    writer.list(capabilities) { item, writer in writer.string(item) }
+    writer.key("addedAt")
+    writer.timestamp(addedAt)
+    if let expiresAt {
+      writer.key("expiresAt")
+      writer.timestamp(expiresAt)
     }
     writer.endObject()
   }

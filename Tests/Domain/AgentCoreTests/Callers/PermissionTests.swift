@@ -54,14 +54,61 @@ struct PermissionTests {
     #expect(!ScopeSet([other]).isWithin([covered]))
   }
 
+  @Test func addition_widensAnAIAgentsGrantAtItsOriginsAlone() {
+    let addition = PermissionAddition(
+      origins: ["https://b.test"], methods: ["POST", "operation.claim", "policy.set"], capabilities: ["comment"])
+    let permission = Permission(
+      methods: ["request.send"], accounts: [], origins: ["https://a.test"], capabilities: ["read"], isForAgent: true)
+    #expect(!permission.covers(addition))
+    let wide = permission.widened(by: addition)
+    #expect(wide.origins == ["https://a.test", "https://b.test"])
+    #expect(
+      wide.methods == ["request.send", "operation.claim"], "what people alone do is added to no AI agent's grant")
+    #expect(wide.capabilities == ["read", "comment"])
+    #expect(wide.coversUnnamed("POST", hasBody: false, at: "https://b.test"))
+    #expect(!wide.coversUnnamed("POST", hasBody: false, at: "https://a.test"))
+    #expect(!wide.coversUnnamed("DELETE", hasBody: false, at: "https://b.test"))
+    var asked = addition
+    asked.agentMethods = ["operation.claim"]
+    #expect(wide.covers(asked))
+    #expect(permission.isWithin(wide) && !wide.isWithin(permission))
+  }
+
+  @Test func addition_isNarrowedByAnotherGrant() {
+    let addition = PermissionAddition(origins: ["https://b.test"], methods: ["POST"], capabilities: [])
+    let child = Permission(methods: [], accounts: [], isForAgent: true)
+    let wide = child.widened(by: addition)
+    #expect(!wide.narrowed(by: child).coversUnnamed("POST", hasBody: false, at: "https://b.test"))
+    #expect(!child.narrowed(by: wide).coversUnnamed("POST", hasBody: false, at: "https://b.test"))
+    #expect(wide.narrowed(by: wide).coversUnnamed("POST", hasBody: false, at: "https://b.test"))
+    let person = Permission(methods: [], accounts: [])
+    for permission in [wide.narrowed(by: person), person.narrowed(by: wide)] {
+      #expect(permission.isForAgent && permission.coversUnnamed("POST", hasBody: false, at: "https://b.test"))
+      #expect(!permission.coversUnnamed("POST", hasBody: false, at: "https://a.test"))
+    }
+    let limited = Permission(methods: [], accounts: [], origins: ["https://a.test"], isForAgent: true)
+    #expect(!wide.narrowed(by: limited).covers(origin: "https://b.test"))
+  }
+
+  @Test func additionOfWhatIsThere_addsNothing() {
+    let permission = Permission(methods: ["request.send"], accounts: [])
+    let addition = PermissionAddition(
+      origins: ["https://b.test"], methods: ["POST", "request.send"], capabilities: ["x"])
+    #expect(permission.covers(addition))
+    #expect(permission.widened(by: addition) == permission)
+  }
+
   @Test func originsAndAgent_limitRequests() {
     let permission = Permission(methods: [], accounts: [], origins: ["https://a.test"], isForAgent: true)
-    for method in ["GET", "HEAD"] { #expect(permission.coversUnnamed(method, hasBody: false)) }
-    #expect(!permission.coversUnnamed("GET", hasBody: true))
+    let origin = "https://api.test"
+    for method in ["GET", "HEAD"] { #expect(permission.coversUnnamed(method, hasBody: false, at: origin)) }
+    #expect(!permission.coversUnnamed("GET", hasBody: true, at: origin))
     #expect(permission.covers(origin: "https://a.test"))
     #expect(!permission.covers(origin: "https://a.test:8443"))
-    for method in ["POST", "OPTIONS", "DELETE", "get"] { #expect(!permission.coversUnnamed(method, hasBody: false)) }
-    #expect(Permission(methods: [], accounts: []).coversUnnamed("POST", hasBody: true))
+    for method in ["POST", "OPTIONS", "DELETE", "get"] {
+      #expect(!permission.coversUnnamed(method, hasBody: false, at: origin))
+    }
+    #expect(Permission(methods: [], accounts: []).coversUnnamed("POST", hasBody: true, at: origin))
     #expect(Permission(methods: [], accounts: []).covers(origin: "https://b.test"))
     #expect(!Permission(methods: [], accounts: [], origins: []).covers(origin: "https://a.test"))
   }

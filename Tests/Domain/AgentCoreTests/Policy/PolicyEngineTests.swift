@@ -54,6 +54,23 @@ import Testing
     }
   }
 
+  @Test func stepUpOfACapabilityWithApprove_isThePersonsWhoApproves() throws {
+    let policy = try PolicyDocument(
+      parsing: Array(
+        """
+        {"name":"p","version":1,"tiers":{"pin":{"offlineWindowSeconds":86400,"stepUp":{"method":"pin","maxAgeSeconds":60}}},
+         "capabilities":{"asked":{"kind":"write","tier":"pin","approve":{"waitSeconds":60}},
+                         "plain":{"kind":"write","tier":"pin"}}}
+        """.utf8))
+    var facts = PolicyFacts.offline(for: .hours(1))
+    func reason(_ capability: String) -> Decision.Reason {
+      PolicyEngine.decide(capability, facts: facts, under: .document(policy)).reason
+    }
+    #expect(reason("asked") == .stepUpRequired && reason("plain") == .stepUpRequired)
+    facts.isApprovedByPerson = true
+    #expect(reason("asked") == .allowed && reason("plain") == .stepUpRequired)
+  }
+
   /// A step-up granted for ten minutes does not count in the eleventh, even where a policy accepts older ones.
   @Test func stepUp_countsNoLongerThanItWasGrantedFor() {
     var facts = PolicyFacts.offline(for: .hours(20), stepUp: .seconds(540))

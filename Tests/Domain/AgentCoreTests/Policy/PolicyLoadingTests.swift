@@ -35,6 +35,31 @@ import Testing
     #expect(bare.offlineWindow == nil && bare.onReauthentication == .readOnly && bare.requires == .init())
   }
 
+  @Test func approve_isACondition_ofACapabilityOrItsTier() throws {
+    let document = try PolicyDocument(
+      parsing: Array(
+        """
+        {"name":"p","version":1,"tiers":{"asked":{"approve":{"waitSeconds":300}}},
+         "capabilities":{"tier":{"kind":"read","tier":"asked"},
+                         "own":{"kind":"read","tier":"asked","approve":{"waitSeconds":1}},"none":{"kind":"read"}}}
+        """.utf8))
+    #expect(
+      document.capabilities.mapValues(\.approvalWait) == ["tier": .seconds(300), "own": .seconds(1), "none": nil])
+    #expect(document.capabilities["tier"]?.auditRule == .durable, "a verdict and what follows it is on the disk")
+    let problems = PolicyStories.problems(
+      """
+      {"name":"p","version":1,"capabilities":{
+        "a":{"kind":"read","approve":{}},"b":{"kind":"read","approve":{"waitSeconds":0}},
+        "c":{"kind":"read","approve":{"waitSeconds":301}},"d":{"kind":"read","approve":{"waitSeconds":1,"by":"me"}},
+        "e":{"kind":"read","approve":300}}}
+      """)
+    #expect(
+      Set(problems.map(\.pointer)) == [
+        "/capabilities/a/approve", "/capabilities/b/approve/waitSeconds", "/capabilities/c/approve/waitSeconds",
+        "/capabilities/d/approve/by", "/capabilities/e/approve",
+      ])
+  }
+
   @Test func everyProblem_isReportedWithItsPointer() {
     let problems = PolicyStories.problems(
       """

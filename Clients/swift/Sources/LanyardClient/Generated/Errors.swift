@@ -52,7 +52,7 @@ extension LanyardError.Code {
   /// `data` may hold `account`, `outcome`.
   public static let timedOut = LanyardError.Code(number: 1006, name: "timedOut")
   /// The caller's grant does not cover this account or method; or the organisation alone changes this (`reason`
-  /// `managed`, `source`).
+  /// `managed`, `source`); or the method is for callers with a grant (`noGrant`).
   ///
   /// `data` may hold `account`, `reason`, `outcome`, `source`, `remedies`.
   public static let notPermitted = LanyardError.Code(number: 1007, name: "notPermitted")
@@ -122,7 +122,8 @@ extension LanyardError.Code {
   ///
   /// `data` may hold `remedies`, `source`, `outcome`.
   public static let providerNotFound = LanyardError.Code(number: 3005, name: "providerNotFound")
-  /// The policy denies the capability.
+  /// The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no verdict came in
+  /// time.
   ///
   /// `data` may hold `account`, `reason`, `remedies`, `decision`, `retryAfterMs`.
   public static let denied = LanyardError.Code(number: 4001, name: "denied")
@@ -223,7 +224,7 @@ extension LanyardError {
   /// `data` may hold `account`, `outcome`.
   public static let timedOut = Code.timedOut
   /// The caller's grant does not cover this account or method; or the organisation alone changes this (`reason`
-  /// `managed`, `source`).
+  /// `managed`, `source`); or the method is for callers with a grant (`noGrant`).
   ///
   /// `data` may hold `account`, `reason`, `outcome`, `source`, `remedies`.
   public static let notPermitted = Code.notPermitted
@@ -293,7 +294,8 @@ extension LanyardError {
   ///
   /// `data` may hold `remedies`, `source`, `outcome`.
   public static let providerNotFound = Code.providerNotFound
-  /// The policy denies the capability.
+  /// The policy denies the capability, or a person does: `reason` `declined`, or `notApproved` if no verdict came in
+  /// time.
   ///
   /// `data` may hold `account`, `reason`, `remedies`, `decision`, `retryAfterMs`.
   public static let denied = Code.denied
@@ -418,7 +420,7 @@ extension LanyardError {
   /// Remaining attempts at a PIN, or at completing an open sign-in.
   public var attemptsLeft: Int? { member("attemptsLeft") }
   /// The type of the missing item: `signIn`, `policy`, `secret`, `revocation`, `subscription`, `grant`, `keySlot`,
-  /// `token`, …
+  /// `token`, `approval`, `access`, …
   public var kind: String? { member("kind") }
   /// The organisation's source that alone changes this: the path of the administrator's file, or the URL of the
   /// bundle.

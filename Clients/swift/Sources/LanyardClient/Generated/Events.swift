@@ -402,7 +402,8 @@ public struct SnapshotChangedData: Record, WireRecord {
 public struct SignInRequestedData: Record, WireRecord {
   /// A provider's name.
   public var provider: String
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var signIn: String
   /// The name that the program gave in `agent.hello`, else that of its executable; absent if neither is known.
   public var client: String?
@@ -529,7 +530,8 @@ public struct ConnectivityChangedData: Record, WireRecord {
 
 /// The `data` of the event `revocation.confirmed`: The provider confirmed a revocation.
 public struct RevocationConfirmedData: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var revocation: String
   /// A URL.
   public var issuer: String
@@ -562,7 +564,8 @@ public struct RevocationConfirmedData: Record, WireRecord {
 
 /// The `data` of the event `revocation.abandoned`: A revocation was abandoned; the token may still be valid.
 public struct RevocationAbandonedData: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var revocation: String
   /// A URL.
   public var issuer: String
@@ -600,7 +603,8 @@ public struct RevocationAbandonedData: Record, WireRecord {
 
 /// The `data` of the event `operation.statusChanged`: The status of an operation changed.
 public struct OperationStatusChangedData: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var operation: String
   /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
   /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
@@ -638,6 +642,285 @@ public struct OperationStatusChangedData: Record, WireRecord {
     writer.member("operation", operation)
     writer.member("status", status)
     writer.member("previous", previous)
+  }
+}
+
+/// The `data` of the event `approval.requested`: A request waits for a person. A caller with a grant hears of its own
+/// alone.
+public struct ApprovalRequestedData: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
+  public var approval: String
+  /// The grant that the request was made under.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  /// The capability that wants a verdict. Of several the one that names the request most closely.
+  public var capability: String
+  /// `WEBSOCKET` for the handshake of a WebSocket.
+  public var method: String
+  /// Without the values of its query: `https://api.example/items?page&sort`.
+  public var url: String
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
+  public var requestedAt: Date
+  /// Without a verdict until then the request is refused: 4001, reason `notApproved`.
+  public var expiresAt: Date
+  /// A verdict other than `deny` needs a step-up of the account by this method; absent: none. One of `pin`,
+  /// `pinentry`.
+  public var stepUp: StepUpMethod?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    approval: String,
+    grant: String,
+    client: String,
+    capability: String,
+    method: String,
+    url: String,
+    requestedAt: Date,
+    expiresAt: Date,
+    stepUp: StepUpMethod? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.approval = approval
+    self.grant = grant
+    self.client = client
+    self.capability = capability
+    self.method = method
+    self.url = url
+    self.requestedAt = requestedAt
+    self.expiresAt = expiresAt
+    self.stepUp = stepUp
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["approval", "grant", "client", "capability", "method", "url", "requestedAt", "expiresAt", "stepUp"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    approval = try members.required("approval")
+    grant = try members.required("grant")
+    client = try members.required("client")
+    capability = try members.required("capability")
+    method = try members.required("method")
+    url = try members.required("url")
+    requestedAt = try members.required("requestedAt")
+    expiresAt = try members.required("expiresAt")
+    stepUp = try members.optional("stepUp")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("approval", approval)
+    writer.member("grant", grant)
+    writer.member("client", client)
+    writer.member("capability", capability)
+    writer.member("method", method)
+    writer.member("url", url)
+    writer.member("requestedAt", requestedAt)
+    writer.member("expiresAt", expiresAt)
+    writer.member("stepUp", stepUp)
+  }
+}
+
+/// The `data` of the event `approval.decided`: A request waits no more. A caller with a grant hears of its own alone.
+public struct ApprovalDecidedData: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
+  public var approval: String
+  /// The grant that the request was made under.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  /// A capability. The name in the policy, such as `workOrder.complete`.
+  public var capability: String
+  /// How the wait of a request ended. `decided`: with a verdict. `timedOut`: no verdict within `waitSeconds`.
+  /// `withdrawn`: the programs that asked have gone. `grantEnded`: the grant was revoked or is over. `locked`: the
+  /// vault was locked. One of `decided`, `timedOut`, `withdrawn`, `grantEnded`, `locked`.
+  public var outcome: ApprovalOutcome
+  /// With the outcome `decided`. One of `once`, `session`, `deny`.
+  public var verdict: ApprovalVerdict?
+  /// With the outcome `decided`. One of `call`, `pinentry`.
+  public var basis: ApprovalBasis?
+  /// The client whose `approval.decide` it was, as it called itself; absent if that is not known.
+  public var decidedBy: String?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    approval: String,
+    grant: String,
+    client: String,
+    capability: String,
+    outcome: ApprovalOutcome,
+    verdict: ApprovalVerdict? = nil,
+    basis: ApprovalBasis? = nil,
+    decidedBy: String? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.approval = approval
+    self.grant = grant
+    self.client = client
+    self.capability = capability
+    self.outcome = outcome
+    self.verdict = verdict
+    self.basis = basis
+    self.decidedBy = decidedBy
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["approval", "grant", "client", "capability", "outcome", "verdict", "basis", "decidedBy"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    approval = try members.required("approval")
+    grant = try members.required("grant")
+    client = try members.required("client")
+    capability = try members.required("capability")
+    outcome = try members.required("outcome")
+    verdict = try members.optional("verdict")
+    basis = try members.optional("basis")
+    decidedBy = try members.optional("decidedBy")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("approval", approval)
+    writer.member("grant", grant)
+    writer.member("client", client)
+    writer.member("capability", capability)
+    writer.member("outcome", outcome)
+    writer.member("verdict", verdict)
+    writer.member("basis", basis)
+    writer.member("decidedBy", decidedBy)
+  }
+}
+
+/// The `data` of the event `access.requested`: A program asks for more than its grant has. A caller with a grant
+/// hears of its own alone.
+public struct AccessRequestedData: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
+  public var request: String
+  /// The grant that asks.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  public var origins: [String]
+  public var methods: [String]
+  public var capabilities: [String]
+  /// Why, in the program's own words, which nothing proves. One line, without hidden characters.
+  public var reason: String
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
+  public var requestedAt: Date
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    request: String,
+    grant: String,
+    client: String,
+    origins: [String],
+    methods: [String],
+    capabilities: [String],
+    reason: String,
+    requestedAt: Date,
+    extra: ExtraMembers = [:]
+  ) {
+    self.request = request
+    self.grant = grant
+    self.client = client
+    self.origins = origins
+    self.methods = methods
+    self.capabilities = capabilities
+    self.reason = reason
+    self.requestedAt = requestedAt
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["request", "grant", "client", "origins", "methods", "capabilities", "reason", "requestedAt"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    request = try members.required("request")
+    grant = try members.required("grant")
+    client = try members.required("client")
+    origins = try members.required("origins")
+    methods = try members.required("methods")
+    capabilities = try members.required("capabilities")
+    reason = try members.required("reason")
+    requestedAt = try members.required("requestedAt")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("request", request)
+    writer.member("grant", grant)
+    writer.member("client", client)
+    writer.member("origins", origins)
+    writer.member("methods", methods)
+    writer.member("capabilities", capabilities)
+    writer.member("reason", reason)
+    writer.member("requestedAt", requestedAt)
+  }
+}
+
+/// The `data` of the event `access.decided`: A request for access waits no more. A caller with a grant hears of its
+/// own alone.
+public struct AccessDecidedData: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
+  public var request: String
+  /// The grant that asks.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  /// A verdict about a request for access. Absent: the grant ended first. One of `allow`, `deny`.
+  public var verdict: AccessVerdict?
+  /// Until when it is allowed; absent: until the grant ends.
+  public var expiresAt: Date?
+  /// The client that decided, as it called itself; absent if that is not known.
+  public var decidedBy: String?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    request: String,
+    grant: String,
+    client: String,
+    verdict: AccessVerdict? = nil,
+    expiresAt: Date? = nil,
+    decidedBy: String? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.request = request
+    self.grant = grant
+    self.client = client
+    self.verdict = verdict
+    self.expiresAt = expiresAt
+    self.decidedBy = decidedBy
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["request", "grant", "client", "verdict", "expiresAt", "decidedBy"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    request = try members.required("request")
+    grant = try members.required("grant")
+    client = try members.required("client")
+    verdict = try members.optional("verdict")
+    expiresAt = try members.optional("expiresAt")
+    decidedBy = try members.optional("decidedBy")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("request", request)
+    writer.member("grant", grant)
+    writer.member("client", client)
+    writer.member("verdict", verdict)
+    writer.member("expiresAt", expiresAt)
+    writer.member("decidedBy", decidedBy)
   }
 }
 
@@ -825,6 +1108,14 @@ extension Event {
   public var revocationAbandoned: RevocationAbandonedData? { content(of: .revocationAbandoned) }
   /// The status of an operation changed.
   public var operationStatusChanged: OperationStatusChangedData? { content(of: .operationStatusChanged) }
+  /// A request waits for a person. A caller with a grant hears of its own alone.
+  public var approvalRequested: ApprovalRequestedData? { content(of: .approvalRequested) }
+  /// A request waits no more. A caller with a grant hears of its own alone.
+  public var approvalDecided: ApprovalDecidedData? { content(of: .approvalDecided) }
+  /// A program asks for more than its grant has. A caller with a grant hears of its own alone.
+  public var accessRequested: AccessRequestedData? { content(of: .accessRequested) }
+  /// A request for access waits no more. A caller with a grant hears of its own alone.
+  public var accessDecided: AccessDecidedData? { content(of: .accessDecided) }
   /// The vault was locked.
   public var agentLocked: AgentLockedData? { content(of: .agentLocked) }
   /// The vault was unlocked.

@@ -6,6 +6,176 @@
   public import Foundation
 #endif
 
+/// The result of `access.decide`.
+public struct AccessDecideResult: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
+  public var request: String
+  /// What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it now. `denied`:
+  /// a person said no; the same request is not asked again for a minute. One of `waiting`, `allowed`, `denied`.
+  public var status: AccessStatus
+  /// An instant. Absent: until the grant ends, or nothing was allowed.
+  public var expiresAt: Date?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    request: String,
+    status: AccessStatus,
+    expiresAt: Date? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.request = request
+    self.status = status
+    self.expiresAt = expiresAt
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["request", "status", "expiresAt"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    request = try members.required("request")
+    status = try members.required("status")
+    expiresAt = try members.optional("expiresAt")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("request", request)
+    writer.member("status", status)
+    writer.member("expiresAt", expiresAt)
+  }
+}
+
+/// The result of `access.list`.
+public struct AccessListResult: Record, WireRecord {
+  public var requests: [AccessRequest]
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    requests: [AccessRequest],
+    extra: ExtraMembers = [:]
+  ) {
+    self.requests = requests
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["requests"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    requests = try members.required("requests")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("requests", requests)
+  }
+}
+
+/// A request of a program for more than its grant has.
+public struct AccessRequest: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
+  public var request: String
+  /// The grant that asks.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  public var origins: [String]
+  public var methods: [String]
+  public var capabilities: [String]
+  /// Why, in the program's own words, which nothing proves. One line, without hidden characters.
+  public var reason: String
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
+  public var requestedAt: Date
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    request: String,
+    grant: String,
+    client: String,
+    origins: [String],
+    methods: [String],
+    capabilities: [String],
+    reason: String,
+    requestedAt: Date,
+    extra: ExtraMembers = [:]
+  ) {
+    self.request = request
+    self.grant = grant
+    self.client = client
+    self.origins = origins
+    self.methods = methods
+    self.capabilities = capabilities
+    self.reason = reason
+    self.requestedAt = requestedAt
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["request", "grant", "client", "origins", "methods", "capabilities", "reason", "requestedAt"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    request = try members.required("request")
+    grant = try members.required("grant")
+    client = try members.required("client")
+    origins = try members.required("origins")
+    methods = try members.required("methods")
+    capabilities = try members.required("capabilities")
+    reason = try members.required("reason")
+    requestedAt = try members.required("requestedAt")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("request", request)
+    writer.member("grant", grant)
+    writer.member("client", client)
+    writer.member("origins", origins)
+    writer.member("methods", methods)
+    writer.member("capabilities", capabilities)
+    writer.member("reason", reason)
+    writer.member("requestedAt", requestedAt)
+  }
+}
+
+/// The result of `access.request`.
+public struct AccessRequestResult: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
+  public var request: String
+  /// What became of a request for access. `waiting`: for a person. `allowed`: the grant has all of it now. `denied`:
+  /// a person said no; the same request is not asked again for a minute. One of `waiting`, `allowed`, `denied`.
+  public var status: AccessStatus
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    request: String,
+    status: AccessStatus,
+    extra: ExtraMembers = [:]
+  ) {
+    self.request = request
+    self.status = status
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["request", "status"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    request = try members.required("request")
+    status = try members.required("status")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("request", request)
+    writer.member("status", status)
+  }
+}
+
 /// An account.
 public struct Account: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
@@ -358,7 +528,8 @@ public struct AccountResolveResult: Record, WireRecord {
 
 /// A rule: which account answers for the URLs of a pattern.
 public struct AccountRule: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var rule: String
   /// In its normal form.
   public var pattern: String
@@ -1185,6 +1356,164 @@ public struct AgentUnlockResult: Record, WireRecord {
   }
 }
 
+/// A request that waits for a person.
+public struct Approval: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
+  public var approval: String
+  /// The grant that the request was made under.
+  public var grant: String
+  /// The name of the grant's client.
+  public var client: String
+  /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+  public var account: String
+  /// The capability that wants a verdict. Of several the one that names the request most closely.
+  public var capability: String
+  /// `WEBSOCKET` for the handshake of a WebSocket.
+  public var method: String
+  /// Without the values of its query: `https://api.example/items?page&sort`.
+  public var url: String
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
+  public var requestedAt: Date
+  /// Without a verdict until then the request is refused: 4001, reason `notApproved`.
+  public var expiresAt: Date
+  /// How many callers wait with this request.
+  public var waiting: Int
+  /// A verdict other than `deny` needs a step-up of the account by this method; absent: none. One of `pin`,
+  /// `pinentry`.
+  public var stepUp: StepUpMethod?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    approval: String,
+    grant: String,
+    client: String,
+    account: String,
+    capability: String,
+    method: String,
+    url: String,
+    requestedAt: Date,
+    expiresAt: Date,
+    waiting: Int,
+    stepUp: StepUpMethod? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.approval = approval
+    self.grant = grant
+    self.client = client
+    self.account = account
+    self.capability = capability
+    self.method = method
+    self.url = url
+    self.requestedAt = requestedAt
+    self.expiresAt = expiresAt
+    self.waiting = waiting
+    self.stepUp = stepUp
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["approval", "grant", "client", "account", "capability", "method", "url", "requestedAt", "expiresAt", "waiting", "stepUp"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    approval = try members.required("approval")
+    grant = try members.required("grant")
+    client = try members.required("client")
+    account = try members.required("account")
+    capability = try members.required("capability")
+    method = try members.required("method")
+    url = try members.required("url")
+    requestedAt = try members.required("requestedAt")
+    expiresAt = try members.required("expiresAt")
+    waiting = try members.required("waiting")
+    stepUp = try members.optional("stepUp")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("approval", approval)
+    writer.member("grant", grant)
+    writer.member("client", client)
+    writer.member("account", account)
+    writer.member("capability", capability)
+    writer.member("method", method)
+    writer.member("url", url)
+    writer.member("requestedAt", requestedAt)
+    writer.member("expiresAt", expiresAt)
+    writer.member("waiting", waiting)
+    writer.member("stepUp", stepUp)
+  }
+}
+
+/// The result of `approval.decide`.
+public struct ApprovalDecideResult: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
+  public var approval: String
+  /// A verdict about a request that waits. `once`: this request. `session`: each request of this capability under
+  /// this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a
+  /// minute. One of `once`, `session`, `deny`.
+  public var verdict: ApprovalVerdict
+  /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+  public var account: String
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    approval: String,
+    verdict: ApprovalVerdict,
+    account: String,
+    extra: ExtraMembers = [:]
+  ) {
+    self.approval = approval
+    self.verdict = verdict
+    self.account = account
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["approval", "verdict", "account"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    approval = try members.required("approval")
+    verdict = try members.required("verdict")
+    account = try members.required("account")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("approval", approval)
+    writer.member("verdict", verdict)
+    writer.member("account", account)
+  }
+}
+
+/// The result of `approval.list`.
+public struct ApprovalListResult: Record, WireRecord {
+  public var approvals: [Approval]
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    approvals: [Approval],
+    extra: ExtraMembers = [:]
+  ) {
+    self.approvals = approvals
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["approvals"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    approvals = try members.required("approvals")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("approvals", approvals)
+  }
+}
+
 /// Assumptions that replace the current facts.
 public struct Assumption: Record, WireRecord {
   /// True: the provider confirms the account at that moment. False: it can't be reached.
@@ -1738,7 +2067,8 @@ public struct CredentialAwsResult: Record, WireRecord {
 
 /// A decision.
 public struct Decision: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var decisionId: String
   /// The effect of a decision. One of `allow`, `deny`, `readOnly`.
   public var effect: Effect
@@ -1983,16 +2313,19 @@ public struct Endpoints: Record, WireRecord {
 
 /// The params of the notification `event`.
 public struct Event: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var subscription: String
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var epoch: String
   public var sequence: Int
   /// The type of an event. One of `account.added`, `account.expiring`, `account.switched`, `account.renamed`,
   /// `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
   /// `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
   /// `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`,
-  /// `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
+  /// `approval.requested`, `approval.decided`, `access.requested`, `access.decided`, `agent.locked`,
+  /// `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
   public var type: EventType
   /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
   /// far as it is known, in objects of an account, else the machine's.
@@ -2050,7 +2383,8 @@ public struct Event: Record, WireRecord {
 
 /// A position in the stream of events.
 public struct EventPosition: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var epoch: String
   public var sequence: Int
   /// Members of the answer that have no property here.
@@ -2082,9 +2416,11 @@ public struct EventPosition: Record, WireRecord {
 
 /// The result of `event.subscribe`.
 public struct EventSubscribeResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var subscription: String
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var epoch: String
   public var sequence: Int
   /// True if events after `since` were lost.
@@ -2126,7 +2462,8 @@ public struct EventSubscribeResult: Record, WireRecord {
 
 /// The result of `event.unsubscribe`.
 public struct EventUnsubscribeResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var subscription: String
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -2356,7 +2693,8 @@ public struct Finding: Record, WireRecord {
 
 /// A grant.
 public struct Grant: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var grant: String
   public var client: String
   public var accounts: [String]
@@ -2372,6 +2710,8 @@ public struct Grant: Record, WireRecord {
   public var authorizationDetailTypes: [String]?
   public var capabilities: [String]?
   public var agent: Bool?
+  /// What was added to it by `access.decide` and still counts.
+  public var additions: [GrantAddition]?
   /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
   /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date?
@@ -2394,6 +2734,7 @@ public struct Grant: Record, WireRecord {
     authorizationDetailTypes: [String]? = nil,
     capabilities: [String]? = nil,
     agent: Bool? = nil,
+    additions: [GrantAddition]? = nil,
     expiresAt: Date? = nil,
     lastUsedAt: Date? = nil,
     extra: ExtraMembers = [:]
@@ -2410,12 +2751,13 @@ public struct Grant: Record, WireRecord {
     self.authorizationDetailTypes = authorizationDetailTypes
     self.capabilities = capabilities
     self.agent = agent
+    self.additions = additions
     self.expiresAt = expiresAt
     self.lastUsedAt = lastUsedAt
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["grant", "client", "accounts", "methods", "createdAt", "scopes", "resources", "origins", "passOrigins", "authorizationDetailTypes", "capabilities", "agent", "expiresAt", "lastUsedAt"]
+  private static let memberNames: Set<String> = ["grant", "client", "accounts", "methods", "createdAt", "scopes", "resources", "origins", "passOrigins", "authorizationDetailTypes", "capabilities", "agent", "additions", "expiresAt", "lastUsedAt"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     grant = try members.required("grant")
@@ -2430,6 +2772,7 @@ public struct Grant: Record, WireRecord {
     authorizationDetailTypes = try members.optional("authorizationDetailTypes")
     capabilities = try members.optional("capabilities")
     agent = try members.optional("agent")
+    additions = try members.optional("additions")
     expiresAt = try members.optional("expiresAt")
     lastUsedAt = try members.optional("lastUsedAt")
     extra = members.others(than: Self.memberNames)
@@ -2448,14 +2791,65 @@ public struct Grant: Record, WireRecord {
     writer.member("authorizationDetailTypes", authorizationDetailTypes)
     writer.member("capabilities", capabilities)
     writer.member("agent", agent)
+    writer.member("additions", additions)
     writer.member("expiresAt", expiresAt)
     writer.member("lastUsedAt", lastUsedAt)
   }
 }
 
+/// What a person added to a grant.
+public struct GrantAddition: Record, WireRecord {
+  public var origins: [String]
+  public var methods: [String]
+  public var capabilities: [String]
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
+  public var addedAt: Date
+  /// An instant. Absent: it ends with the grant.
+  public var expiresAt: Date?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    origins: [String],
+    methods: [String],
+    capabilities: [String],
+    addedAt: Date,
+    expiresAt: Date? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.origins = origins
+    self.methods = methods
+    self.capabilities = capabilities
+    self.addedAt = addedAt
+    self.expiresAt = expiresAt
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["origins", "methods", "capabilities", "addedAt", "expiresAt"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    origins = try members.required("origins")
+    methods = try members.required("methods")
+    capabilities = try members.required("capabilities")
+    addedAt = try members.required("addedAt")
+    expiresAt = try members.optional("expiresAt")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("origins", origins)
+    writer.member("methods", methods)
+    writer.member("capabilities", capabilities)
+    writer.member("addedAt", addedAt)
+    writer.member("expiresAt", expiresAt)
+  }
+}
+
 /// The result of `grant.create`.
 public struct GrantCreateResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var grant: String
   public var secret: Secret
   public var client: String
@@ -2578,7 +2972,8 @@ public struct GrantListResult: Record, WireRecord {
 
 /// The result of `grant.revoke`.
 public struct GrantRevokeResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var grant: String
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -2965,7 +3360,8 @@ public struct MetricsReadResult: Record, WireRecord {
 
 /// A queued operation.
 public struct AgentOperation: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var operation: String
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
@@ -3125,7 +3521,8 @@ public struct AgentOperation: Record, WireRecord {
 public struct OperationEnqueueResult: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var operation: String
   /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
   /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
@@ -4541,7 +4938,8 @@ public struct RequestSendResult: Record, WireRecord {
 
 /// A pending revocation, without its token.
 public struct Revocation: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var id: String
   /// A URL.
   public var issuer: String
@@ -4603,7 +5001,8 @@ public struct Revocation: Record, WireRecord {
 
 /// The result of `revocation.abandon`.
 public struct RevocationAbandonResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var revocation: String
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -4704,7 +5103,8 @@ public struct RpcDiscoverResult: Record, WireRecord {
 
 /// The result of `rule.add`.
 public struct RuleAddResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var rule: String
   /// In its normal form.
   public var pattern: String
@@ -4782,7 +5182,8 @@ public struct RuleListResult: Record, WireRecord {
 
 /// The result of `rule.remove`.
 public struct RuleRemoveResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var rule: String
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -5236,7 +5637,8 @@ public struct Session: Record, WireRecord {
 
 /// The result of `signIn.begin`.
 public struct SignInBeginResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var signIn: String
   /// The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine, with
   /// a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on any
@@ -5308,7 +5710,8 @@ public struct SignInBeginResult: Record, WireRecord {
 
 /// The result of `signIn.cancel`.
 public struct SignInCancelResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
+  /// or a request for access.
   public var signIn: String
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers

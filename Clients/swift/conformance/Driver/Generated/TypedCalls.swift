@@ -55,6 +55,10 @@ enum TypedCalls {
       return try await audit(method, params, lanyard.audit)
     case "grant.create", "grant.list", "grant.revoke":
       return try await grant(method, params, lanyard.grant)
+    case "approval.list", "approval.decide":
+      return try await approval(method, params, lanyard.approval)
+    case "access.request", "access.list", "access.decide":
+      return try await access(method, params, lanyard.access)
     default: return nil
     }
   }
@@ -683,6 +687,37 @@ enum TypedCalls {
     case "grant.revoke":
       return try await methods.revoke(
         grant: params.required("grant"))
+    default: return nil
+    }
+  }
+
+  private static func approval(_ method: String, _ params: WireMembers, _ methods: ApprovalMethods) async throws -> (any Record)? {
+    switch method {
+    case "approval.list":
+      return try await methods.list()
+    case "approval.decide":
+      return try await methods.decide(
+        approval: params.required("approval"),
+        verdict: params.required("verdict"))
+    default: return nil
+    }
+  }
+
+  private static func access(_ method: String, _ params: WireMembers, _ methods: AccessMethods) async throws -> (any Record)? {
+    switch method {
+    case "access.request":
+      return try await methods.request(
+        origins: params.required("origins"),
+        reason: params.required("reason"),
+        methods: params.optional("methods"),
+        capabilities: params.optional("capabilities"))
+    case "access.list":
+      return try await methods.list()
+    case "access.decide":
+      return try await methods.decide(
+        request: params.required("request"),
+        verdict: params.required("verdict"),
+        expiresInSeconds: params.optional("expiresInSeconds"))
     default: return nil
     }
   }

@@ -89,11 +89,22 @@ enum AuditMessages {
     case "stepUp.clear": "step-up ended"
     case "grant.create": "grant \(fact(facts, "grant") ?? "") created for \(fact(facts, "grantee") ?? "a program")"
     case "grant.revoke": "grant \(fact(facts, "grant") ?? "") of \(fact(facts, "grantee") ?? "a program") revoked"
+    case "approval.requested": "waits for a person: \(approvable(facts))"
+    case "approval.decide": "verdict about \(approvable(facts))"
+    case "approval.decided": "no verdict about \(approvable(facts))"
+    case "access.request": "\(fact(facts, "grantee") ?? "a program") asked for more than its grant has"
+    case "access.decide": "verdict about what \(fact(facts, "grantee") ?? "a program") asked for"
     case "exec.begin": "tokens given to the command \(fact(facts, "program") ?? "")"
     case "rule.add": "rule added: answers for \(fact(facts, "pattern") ?? "")"
     case "rule.remove": "rule \(fact(facts, "rule") ?? "") removed"
     default: nil
     }
+  }
+
+  /// A request that waits for a person.
+  private static func approvable(_ facts: JSONNode?) -> String {
+    let request = "\(fact(facts, "method") ?? "a request") to \(fact(facts, "origin") ?? "a server")"
+    return "\(request) by \(fact(facts, "capability") ?? "?") for \(fact(facts, "grantee") ?? "a program")"
   }
 
   private static func slot(_ facts: JSONNode?) -> String {

@@ -38,8 +38,8 @@ public struct EventMethods: Sendable {
   /// Ends a subscription.
   ///
   /// - Parameters:
-  ///   - subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
-  ///     or a rule.
+  ///   - subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant,
+  ///     a rule, an approval or a request for access.
   /// - Returns: `EventUnsubscribeResult`: with `subscription`.
   /// - Throws: ``LanyardError``: `notFound`, `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`,
   ///   `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection. `CancellationError` if the

@@ -82,8 +82,8 @@ public struct GrantMethods: Sendable {
   /// soon as the disk takes it. If the agent ends before that, the grant is valid again: revoke it again.
   ///
   /// - Parameters:
-  ///   - grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-  ///     rule.
+  ///   - grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule,
+  ///     an approval or a request for access.
   /// - Returns: `GrantRevokeResult`: with `grant`.
   /// - Throws: ``LanyardError``: `notFound`, `storeUnavailable`, `integrity`, `invalidParams`, `internalError`,
   ///   `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the

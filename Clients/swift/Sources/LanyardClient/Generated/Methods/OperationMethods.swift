@@ -95,8 +95,8 @@ public struct OperationMethods: Sendable {
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-  ///     rule.
+  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+  ///     rule, an approval or a request for access.
   /// - Returns: `AgentOperation`: A queued operation.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `operationNotFound`, `signedOut`,
   ///   `dataLocked`, `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`,
@@ -120,8 +120,8 @@ public struct OperationMethods: Sendable {
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-  ///     rule.
+  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+  ///     rule, an approval or a request for access.
   /// - Returns: `AgentOperation`: A queued operation.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `operationNotFound`, `signedOut`,
   ///   `dataLocked`, `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`,
@@ -147,8 +147,8 @@ public struct OperationMethods: Sendable {
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-  ///     rule.
+  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+  ///     rule, an approval or a request for access.
   /// - Returns: `AgentOperation`: A queued operation.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `operationNotFound`, `signedOut`,
   ///   `dataLocked`, `storeUnavailable`, `integrity`, `denied`, `stepUpRequired`, `originNotAllowed`,
@@ -173,8 +173,8 @@ public struct OperationMethods: Sendable {
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-  ///     rule.
+  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+  ///     rule, an approval or a request for access.
   ///   - capability: A capability. The name in the policy, such as `workOrder.complete`.
   ///   - leaseSeconds: How long the claim lasts without `operation.settle`, in seconds. The agent's default: `60`.
   /// - Returns: `AgentOperation`: A queued operation.
@@ -204,8 +204,8 @@ public struct OperationMethods: Sendable {
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-  ///     rule.
+  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+  ///     rule, an approval or a request for access.
   ///   - claim: From `operation.claim`. Without it the error is `invalidParams`.
   ///   - outcome: The outcome of an operation that the client delivered. `retry`: it was not delivered, and is
   ///     `ready` again. `unknown` is `invalidParams`: a client that does not know says nothing, and its claim ends.

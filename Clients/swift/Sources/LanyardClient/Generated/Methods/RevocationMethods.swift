@@ -21,8 +21,8 @@ public struct RevocationMethods: Sendable {
   /// Retries one pending revocation, or all, now.
   ///
   /// - Parameters:
-  ///   - revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-  ///     a rule.
+  ///   - revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+  ///     rule, an approval or a request for access.
   /// - Returns: `RevocationRetryResult`: with `revocations`.
   /// - Throws: ``LanyardError``: `notFound`, `storeUnavailable`, `integrity`, `invalidParams`, `internalError`,
   ///   `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the
@@ -39,8 +39,8 @@ public struct RevocationMethods: Sendable {
   /// Abandons a revocation and erases its token.
   ///
   /// - Parameters:
-  ///   - revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
-  ///     a rule.
+  ///   - revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+  ///     rule, an approval or a request for access.
   /// - Returns: `RevocationAbandonResult`: with `revocation`.
   /// - Throws: ``LanyardError``: `notFound`, `storeUnavailable`, `integrity`, `invalidParams`, `internalError`,
   ///   `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the

@@ -47,8 +47,8 @@ public struct RuleMethods: Sendable {
   /// Removes a rule.
   ///
   /// - Parameters:
-  ///   - rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-  ///     rule.
+  ///   - rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule,
+  ///     an approval or a request for access.
   /// - Returns: `RuleRemoveResult`: with `rule`.
   /// - Throws: ``LanyardError``: `notFound`, `storeUnavailable`, `integrity`, `invalidParams`, `internalError`,
   ///   `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the

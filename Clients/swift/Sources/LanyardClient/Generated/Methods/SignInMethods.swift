@@ -78,8 +78,8 @@ public struct SignInMethods: Sendable {
   /// Waits for the end of a sign-in.
   ///
   /// - Parameters:
-  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-  ///     rule.
+  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+  ///     rule, an approval or a request for access.
   ///   - timeoutSeconds: When this time has passed, the result is `pending`; absent: wait until the sign-in
   ///     expires.
   /// - Returns: `SignInProgress`: The status of a sign-in.
@@ -104,8 +104,8 @@ public struct SignInMethods: Sendable {
   /// `attemptsLeft` leave the sign-in open.
   ///
   /// - Parameters:
-  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-  ///     rule.
+  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+  ///     rule, an approval or a request for access.
   ///   - redirectUrl: The whole URL, which must be the one that this sign-in sends the browser back to, with its
   ///     `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the nonce of
   ///     the ID token prove that it belongs to this sign-in.
@@ -129,8 +129,8 @@ public struct SignInMethods: Sendable {
   /// Cancels a sign-in.
   ///
   /// - Parameters:
-  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
-  ///     rule.
+  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
+  ///     rule, an approval or a request for access.
   /// - Returns: `SignInCancelResult`: with `signIn`.
   /// - Throws: ``LanyardError``: `notFound`, `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`,
   ///   `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection. `CancellationError` if the

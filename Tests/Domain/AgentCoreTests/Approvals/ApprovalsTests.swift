@@ -1,0 +1,152 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// All requests that wait, and what verdicts leave behind.
+@Suite struct ApprovalsTests {
+  private static let work = AccountID(bytes: [UInt8](repeating: 1, count: 16))!
+  private static let home = AccountID(bytes: [UInt8](repeating: 2, count: 16))!
+  private static let wall = Timestamp(milliseconds: 1_000_000)
+
+  private static func moment(_ seconds: Int64) -> BootInstant { BootInstant(milliseconds: seconds * 1_000) }
+
+  private static func wish(
+    _ url: String = "https://api.test/tickets", grant: String = "grt_1", account: AccountID = work,
+    method: String = "POST", capabilities: [String] = ["comment"]
+  ) -> Approvals.Wish {
+    let url = HTTPURL(url)!
+    return Approvals.Wish(
+      request: Approvals.Request(grant: grant, account: account, method: method, url: url.text), client: "claude",
+      capabilities: capabilities, url: url, stepUp: nil, wait: .seconds(60))
+  }
+
+  private static func begin(
+    _ approvals: inout Approvals, _ wish: Approvals.Wish, _ id: String = "a", by asker: UInt64 = 1,
+    at seconds: Int64 = 0
+  ) -> Approvals.Answer {
+    approvals.begin(wish, id: id, by: asker, at: moment(seconds), wall: wall, grantEndsAt: nil)
+  }
+
+  private static func decide(
+    _ approvals: inout Approvals, _ verdict: ApprovalMachine.Verdict, of id: String = "a", at seconds: Int64 = 1
+  ) -> [Approvals.Effect] {
+    guard approvals.decided(id, verdict, by: .call) != nil else { return [] }
+    return approvals.recorded(id, at: moment(seconds))
+  }
+
+  @Test func sameRequest_waitsOnce_andAllItsCallersGetTheVerdict() {
+    var approvals = Approvals()
+    #expect(Self.begin(&approvals, Self.wish()) == .isNew)
+    #expect(approvals.asks(Self.wish(), by: 2, at: Self.moment(1)) == .joins("a"))
+    #expect(approvals.waiting.count == 1)
+    let told = Self.decide(&approvals, .once).compactMap { effect -> UInt64? in
+      if case .answer(let asker, .decided(.once, .call)) = effect { asker } else { nil }
+    }
+    #expect(told == [1, 2])
+    #expect(approvals.asks(Self.wish(), by: 3, at: Self.moment(2)) == .isNew, "the next one is asked about anew")
+  }
+
+  @Test func otherGrantAccountMethodOrURL_isAnotherRequest() {
+    var approvals = Approvals()
+    _ = Self.begin(&approvals, Self.wish())
+    for other in [
+      Self.wish(grant: "grt_2"), Self.wish(account: Self.home), Self.wish(method: "PUT"),
+      Self.wish("https://api.test/tickets?x=1"),
+    ] {
+      #expect(approvals.asks(other, by: 2, at: Self.moment(1)) == .isNew)
+    }
+    #expect(approvals.asks(Self.wish("HTTPS://API.test:443/tickets"), by: 2, at: Self.moment(1)) == .joins("a"))
+  }
+
+  @Test func sessionVerdict_allowsTheCapabilityForThisGrantAndAccount_untilTheGrantEnds() {
+    var approvals = Approvals()
+    _ = Self.begin(&approvals, Self.wish())
+    _ = Self.decide(&approvals, .session)
+    let other = "https://api.test/tickets/17"
+    #expect(approvals.asks(Self.wish(other), by: 2, at: Self.moment(2)) == .allowed)
+    #expect(approvals.asks(Self.wish(other, grant: "grt_2"), by: 2, at: Self.moment(2)) == .isNew)
+    #expect(approvals.asks(Self.wish(other, account: Self.home), by: 2, at: Self.moment(2)) == .isNew)
+    #expect(approvals.asks(Self.wish(other, capabilities: ["delete"]), by: 2, at: Self.moment(2)) == .isNew)
+    #expect(approvals.asks(Self.wish(other, capabilities: ["comment", "delete"]), by: 2, at: Self.moment(2)) == .isNew)
+    _ = approvals.grantsEnded(["grt_1"], at: Self.moment(3))
+    #expect(!approvals.isAllowed("comment", of: Self.work, for: "grt_1"))
+    #expect(approvals.grants.isEmpty)
+  }
+
+  @Test func declinedRequest_isNotAskedAboutForAMinute() {
+    var approvals = Approvals()
+    _ = Self.begin(&approvals, Self.wish())
+    _ = Self.decide(&approvals, .deny, at: 1)
+    #expect(approvals.asks(Self.wish(), by: 2, at: Self.moment(31)) == .refused(left: .seconds(30)))
+    #expect(Self.begin(&approvals, Self.wish(), "b", by: 2, at: 31) == .refused(left: .seconds(30)))
+    #expect(approvals.asks(Self.wish("https://api.test/other"), by: 2, at: Self.moment(31)) == .isNew)
+    #expect(approvals.asks(Self.wish(), by: 2, at: Self.moment(61)) == .isNew)
+  }
+
+  @Test func requestThatNobodyDecidedAbout_isAskedAboutAgainAtOnce() {
+    var approvals = Approvals()
+    _ = Self.begin(&approvals, Self.wish())
+    #expect(approvals.nextMoment == Self.moment(60))
+    #expect(approvals.passed(to: Self.moment(60)).contains(.answer(1, .timedOut)))
+    #expect(approvals.asks(Self.wish(), by: 2, at: Self.moment(60)) == .isNew)
+  }
+
+  @Test func bounds_are64Requests_and64CallersOfEach() {
+    var approvals = Approvals()
+    for number in 0..<Approvals.most {
+      #expect(
+        Self.begin(&approvals, Self.wish("https://api.test/\(number)"), "a\(number)", by: UInt64(number)) == .isNew)
+    }
+    #expect(Self.begin(&approvals, Self.wish(), "more", by: 1_000) == .full)
+    for number in 1..<Approvals.mostAskers {
+      #expect(
+        approvals.asks(Self.wish("https://api.test/0"), by: UInt64(2_000 + number), at: Self.moment(1)) == .joins("a0"))
+    }
+    #expect(approvals.asks(Self.wish("https://api.test/0"), by: 3_000, at: Self.moment(1)) == .full)
+    _ = Self.decide(&approvals, .once, of: "a1")
+    #expect(Self.begin(&approvals, Self.wish(), "more", by: 1_000) == .isNew)
+  }
+
+  @Test func requestThatIsDecidedNow_isNotListed_andTakesNoSecondVerdict() {
+    var approvals = Approvals()
+    _ = Self.begin(&approvals, Self.wish())
+    #expect(approvals.decided("a", .once, by: .call)?.count == 1)
+    #expect(approvals.waiting.isEmpty)
+    #expect(approvals.decided("a", .deny, by: .pinentry) == nil)
+    #expect(approvals.decided("b", .deny, by: .call) == nil)
+    #expect(approvals.notRecorded("a", at: Self.moment(1)) == [])
+    #expect(approvals.waiting.count == 1)
+  }
+
+  @Test func tokenThatTheServerRefused_isReplacedUnderTheSameApproval_once() {
+    let request = Self.wish().request
+    func given() -> Approvals {
+      var approvals = Approvals()
+      approvals.gave("fp1", for: request, approved: ["comment"], at: Self.moment(0))
+      return approvals
+    }
+    var approvals = given()
+    #expect(approvals.retakes(request, rejected: "fp2", wantsNonce: true, at: Self.moment(1)) == [])
+    #expect(approvals.retakes(request, rejected: nil, wantsNonce: false, at: Self.moment(1)) == [])
+    let other = Self.wish("https://api.test/other").request
+    #expect(approvals.retakes(other, rejected: "fp1", wantsNonce: false, at: Self.moment(1)) == [])
+    #expect(approvals.retakes(request, rejected: "fp1", wantsNonce: false, at: Self.moment(59)) == ["comment"])
+    #expect(approvals.retakes(request, rejected: "fp1", wantsNonce: false, at: Self.moment(59)) == [])
+    approvals = given()
+    #expect(approvals.retakes(request, rejected: nil, wantsNonce: true, at: Self.moment(1)) == ["comment"])
+    approvals = given()
+    #expect(approvals.retakes(request, rejected: "fp1", wantsNonce: false, at: Self.moment(60)) == [])
+    approvals = given()
+    _ = approvals.grantsEnded(["grt_1"], at: Self.moment(1))
+    #expect(approvals.retakes(request, rejected: "fp1", wantsNonce: false, at: Self.moment(1)) == [])
+  }
+
+  @Test func shownURL_hasTheNamesOfItsQueryAlone() {
+    let urls = [
+      "https://api.test/a": "https://api.test/a", "https://api.test/a?": "https://api.test/a?",
+      "https://api.test/a?q=secret&page=2&flag": "https://api.test/a?q&page&flag",
+      "https://api.test/a?x=1=2&&y": "https://api.test/a?x&&y",
+    ]
+    for (url, shown) in urls { #expect(Self.wish(url).shownURL == shown) }
+  }
+}
