@@ -41,9 +41,9 @@ public enum CommandWords {
   private static let rawCall = "lanyard rpc "
 
   private static let namespaces: Set<String> = [
-    "access", "account", "agent", "approval", "audit", "authorization", "connectivity", "credential", "event", "exec", "grant", "identity",
-    "metrics", "operation", "policy",
-    "provider", "request", "revocation", "rpc", "rule", "secret", "session", "signIn", "snapshot", "stepUp", "token",
+    "access", "account", "agent", "approval", "audit", "authorization", "connectivity", "credential", "event", "exec",
+    "grant", "identity", "metrics", "operation", "policy", "provider", "request", "revocation", "rpc", "rule",
+    "secret", "session", "signIn", "snapshot", "stepUp", "token",
   ]
 
   private static let commands: [String: String] = [

@@ -74,6 +74,11 @@ public struct BridgeFailure: Error, Sendable {
     Code.refused, "repeatsToken",
     "The server's answer repeats the access token, so it was dropped. The server may have carried out the request.")
 
+  public static func methodNotFound(_ name: String) -> BridgeFailure {
+    BridgeFailure(-32601, "methodNotFound", "This server has no method \(name).")
+  }
+  public static func invalidParams(_ what: String) -> BridgeFailure { BridgeFailure(-32602, "invalidParams", what) }
+
   public static func refused(status: Int) -> BridgeFailure {
     var failure = BridgeFailure(
       Code.refused, "refused", "The server answered with the HTTP status \(status) and without an MCP message.")

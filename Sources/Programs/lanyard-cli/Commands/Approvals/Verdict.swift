@@ -87,14 +87,8 @@ extension CommandFailure {
 
   /// The method of the step-up that a decision demands; nil where it names none.
   fileprivate var stepUpMethod: String? {
-    guard var wire else { return nil }
-    return wire.withUTF8 { bytes in
-      var tape = JSONTape()
-      let bytes = UnsafeRawBufferPointer(bytes)
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
-      return tape.withRoot(of: bytes) { error in
-        error["data"]?["decision"]?["failed"]?.elements.compactMap { $0["facts"]?["method"]?.string }.first
-      }
+    wireError { error in
+      error["data"]?["decision"]?["failed"]?.elements.compactMap { $0["facts"]?["method"]?.string }.first
     }
   }
 }

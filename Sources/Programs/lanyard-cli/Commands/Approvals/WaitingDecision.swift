@@ -64,9 +64,7 @@ struct WaitingDecision {
   func lines(as label: String?, now: Moment) -> [String] {
     let asks = kind == .request ? "wants to send this request" : "asks for more than its grant covers"
     var lines = ["\(client) \(asks):", "  \(wish(as: label))"]
-    if let expiresAt { lines.append("  \(id), refused \(expiresAt.relative(to: now)) without your yes") } else {
-      lines.append("  \(id)")
-    }
+    lines.append("  \(id)" + (expiresAt.map { ", refused \($0.relative(to: now)) without your yes" } ?? ""))
     return lines.map(Text.shown)
   }
 }
