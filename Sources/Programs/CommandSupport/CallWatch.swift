@@ -35,5 +35,6 @@ public struct CallWatch {
 
 extension CommandFailure {
   /// The caller's client gave the call up: the agent was told so.
-  static let withdrawn = CommandFailure(.other, name: "withdrawn", "The request was withdrawn before its answer.")
+  public static let withdrawn = CommandFailure(
+    .other, name: "withdrawn", "The request was withdrawn before its answer.")
 }

@@ -30,7 +30,8 @@ public enum NextStep {
     case ("signedOut", _), ("reauthenticationRequired", _), ("interactionRequired", _), ("dataLocked", _),
       ("agentLocked", _), ("accountLocked", _):
       "Only the person can do that. Tell them; never ask for a password, key or code yourself."
-    case ("offline", _), ("providerUnavailable", _), ("timedOut", _), ("overloaded", _), ("noAgent", _), ("wentAway", _):
+    case ("offline", _), ("providerUnavailable", _), ("timedOut", _), ("overloaded", _), ("noAgent", _),
+      ("wentAway", _):
       "Try again later. A change whose outcome is unknown may have had its effect: read before you send it again."
     case ("invalidParams", _), ("usage", _): "Correct the arguments."
     default: "Tell the person."

@@ -66,9 +66,10 @@ struct ToolRun {
   private func accounts() throws(CommandFailure) -> ToolResult {
     try server.agent.call("account.list", watch: watch) { list in
       let names: [StaticString] = ["id", "alias", "provider", "state", "active", "displayName", "email"]
-      return ToolResult(Self.json("accounts", list["accounts"]) { account, writer in
-        Self.copy(names, of: account, to: &writer)
-      })
+      return ToolResult(
+        Self.json("accounts", list["accounts"]) { account, writer in
+          Self.copy(names, of: account, to: &writer)
+        })
     }
   }
 
@@ -193,13 +194,16 @@ struct ToolRun {
       writer.member("status", arguments.text("status"))
     } result: { list in
       // Without payloads, bodies and answers, which may be another program's.
-      let names: [StaticString] = ["operation", "status", "capability", "label", "attempts", "enqueuedAt", "nextAttemptAt"]
-      return ToolResult(Self.json("operations", list["operations"]) { operation, writer in
-        Self.copy(names, of: operation, to: &writer)
-        if let request = operation["request"] { Self.copy(["method", "url"], of: request, to: &writer) }
-        writer.member("rejected", operation["rejection"]?["reason"]?.string)
-        writer.member("lastError", operation["lastError"]?["name"]?.string)
-      })
+      let names: [StaticString] = [
+        "operation", "status", "capability", "label", "attempts", "enqueuedAt", "nextAttemptAt",
+      ]
+      return ToolResult(
+        Self.json("operations", list["operations"]) { operation, writer in
+          Self.copy(names, of: operation, to: &writer)
+          if let request = operation["request"] { Self.copy(["method", "url"], of: request, to: &writer) }
+          writer.member("rejected", operation["rejection"]?["reason"]?.string)
+          writer.member("lastError", operation["lastError"]?["name"]?.string)
+        })
     }
   }
 
