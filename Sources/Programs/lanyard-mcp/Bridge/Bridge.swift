@@ -8,7 +8,8 @@ internal import Synchronization
 /// Takes the client's messages, and sends each to the server as a request of its own.
 final class Bridge: MessageServer {
   let options: Options
-  let output = MessageOutput()
+  let output: MessageOutput
+  let progress: WaitingProgress
   let state = Mutex(BridgeState())
   let sender: Sender
   let shutdown: Shutdown
@@ -18,6 +19,8 @@ final class Bridge: MessageServer {
 
   init(_ options: Options) {
     self.options = options
+    output = MessageOutput()
+    progress = WaitingProgress(output)
     sender = Sender(options)
     shutdown = Shutdown()
     shutdown.server = self

@@ -31,7 +31,9 @@ final class RequestCall {
     while true {
       let outgoing = outgoing()
       if !isModern, !isInitialize, session.isEnded { return answer(.sessionEnded) }
+      bridge.progress.begin(call)
       let sent = bridge.sender.send(outgoing) { [self] event, reply in take(event, reply) }
+      bridge.progress.end(call)
       switch sent {
       case .cancelled: return
       case .failed(let failure): return answer(failure)
@@ -56,9 +58,11 @@ final class RequestCall {
         fields += RequestHeaders.legacy(state.session)
       }
     }
-    return Outgoing(
+    var outgoing = Outgoing(
       method: "POST", fields: fields, body: call.body, cancellation: call.cancellation,
       operation: message.method + " " + (message.target ?? ""))
+    outgoing.onHead = { [progress = bridge.progress, call] in progress.end(call) }
+    return outgoing
   }
 
   // MARK: what comes

@@ -31,6 +31,9 @@ struct ApprovalsAllow: ParsableCommand {
     help: ArgumentHelp("How long more access lasts: 30m, 8h, 7d.", valueName: "duration"))
   var expires: String?
 
+  @Flag(name: .long, help: "Let the agent ask for the PIN of a step-up with pinentry.")
+  var pinentry = false
+
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -43,7 +46,7 @@ struct ApprovalsAllow: ParsableCommand {
   }
 
   func run() throws {
-    try ApprovalsDeny.decide(id, common) { kind throws(CommandFailure) in
+    try ApprovalsDeny.decide(id, common, pinentry: pinentry) { kind throws(CommandFailure) in
       switch kind {
       case .request:
         guard expires == nil else {
@@ -77,12 +80,13 @@ struct ApprovalsDeny: ParsableCommand {
 
   /// Finds what waits under `id`, and gives the verdict for its kind.
   static func decide(
-    _ id: String, _ common: CommonOptions, verdict: (WaitingDecision.Kind) throws(CommandFailure) -> Verdict
+    _ id: String, _ common: CommonOptions, pinentry: Bool = false,
+    verdict: (WaitingDecision.Kind) throws(CommandFailure) -> Verdict
   ) throws(CommandFailure) {
     var agent = try common.connect()
     guard let decision = try WaitingDecisions(via: &agent).named(id) else { throw .decided(id) }
     let verdict = try verdict(decision.kind)
-    let answer = try verdict.give(decision, via: &agent)
+    let answer = try verdict.give(decision, pinentry: pinentry, via: &agent)
     if common.json { return Output.answer(json: answer) }
     Output.done(verdict.words(for: decision.kind))
   }

@@ -58,20 +58,27 @@ struct ApprovalsWatch: ~Copyable {
 
   /// What an event says of the end of one that waited; nil for another event.
   private static func end(in event: JSONNode) -> (id: String, words: String)? {
-    guard let data = event["data"], let id = (data["approval"] ?? data["request"])?.string,
-      let verdict = (data["verdict"] ?? data["outcome"] ?? data["status"])?.string
-    else { return nil }
-    return (id, words(of: verdict))
+    guard let data = event["data"] else { return nil }
+    if event["type"]?.isText("approval.decided") == true, let id = data["approval"]?.string {
+      return (id, words(of: data["verdict"]?.string ?? data["outcome"]?.string ?? ""))
+    }
+    if event["type"]?.isText("access.decided") == true, let id = data["request"]?.string {
+      return (id, words(of: data["verdict"]?.string ?? "grantEnded"))
+    }
+    return nil
   }
 
+  /// A verdict or an outcome of the contract.
   private static func words(of verdict: String) -> String {
     switch verdict {
     case "once": "allowed once"
     case "session": "allowed for the session"
-    case "allow", "allowed": "allowed"
-    case "deny", "denied": "denied"
-    case "expired", "timedOut": "refused, since nobody decided in time"
+    case "allow": "allowed"
+    case "deny": "denied"
+    case "timedOut": "refused, since no answer came in time"
     case "withdrawn": "given up by the program"
+    case "grantEnded": "its grant has ended"
+    case "locked": "the vault was locked"
     default: Text.words(verdict)
     }
   }

@@ -23,20 +23,24 @@ enum Verdict: Equatable {
 
   /// Tells the agent.
   ///
-  /// Where the policy wants a step-up for a yes, the PIN is asked for first, if there is a terminal.
+  /// Where the policy wants a step-up for a yes, the PIN is asked for first: on the terminal, or in the agent's own prompt.
   ///
+  /// - Parameter pinentry: asks in the agent's own prompt also without a terminal.
   /// - Returns: the agent's answer as JSON.
-  func give(_ decision: WaitingDecision, via agent: inout AgentConnection) throws(CommandFailure) -> String {
+  func give(
+    _ decision: WaitingDecision, pinentry: Bool = false, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> String {
     do throws(CommandFailure) {
       return try send(decision, via: &agent)
     } catch {
-      guard error.name == "stepUpRequired", Terminal.canAsk, let account = error.account ?? decision.account else {
+      guard error.name == "stepUpRequired", pinentry || Terminal.canAsk, let account = error.account ?? decision.account
+      else {
         throw error.explaining(decision)
       }
-      Output.instruction("The policy wants a confirmation that it is you.")
+      if Terminal.canAsk { Output.instruction("The policy wants a confirmation that it is you.") }
       // A step-up of this method is typed in the agent's own prompt.
       try StepUp.confirm(
-        account, asking: "PIN (not shown): ", pinentry: error.stepUpMethod == "pinentry", via: &agent)
+        account, asking: "PIN (not shown): ", pinentry: pinentry || error.stepUpMethod == "pinentry", via: &agent)
     }
     do throws(CommandFailure) {
       return try send(decision, via: &agent)
@@ -45,7 +49,8 @@ enum Verdict: Equatable {
     }
   }
 
-  private func send(_ decision: WaitingDecision, via agent: inout AgentConnection) throws(CommandFailure) -> String {
+  /// Tells the agent, without a step-up.
+  func send(_ decision: WaitingDecision, via agent: inout AgentConnection) throws(CommandFailure) -> String {
     let isRequest = decision.kind == .request
     return try agent.call(isRequest ? "approval.decide" : "access.decide") { writer in
       isRequest ? writer.member("approval", decision.id) : writer.member("request", decision.id)

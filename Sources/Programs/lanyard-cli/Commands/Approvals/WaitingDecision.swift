@@ -14,21 +14,23 @@ struct WaitingDecision {
   let account: String?
   /// When a request is refused without a verdict, on the clock of the account's provider.
   let expiresAt: Moment?
+  /// The method of the step-up that a yes needs; nil: none.
+  let stepUp: String?
   private let capability, method, url, reason: String?
   private let origins, methods, capabilities: [String]
   /// The agent's JSON, for `--json`.
   let json: String
 
-  /// Nil for an entry without an id, and for one that does not wait any more.
+  /// Nil for an entry without an id.
   init?(_ node: JSONNode, _ kind: Kind) {
     guard let id = (kind == .request ? node["approval"] : node["request"])?.string else { return nil }
-    if let status = node["status"]?.string, !Self.waiting.contains(status) { return nil }
     func texts(_ list: JSONNode?) -> [String] { list?.elements.compactMap(\.string) ?? [] }
     self.kind = kind
     self.id = id
     client = node["client"]?.string ?? "a program"
     account = node["account"]?.string
     expiresAt = node["expiresAt"]?.string.flatMap { Moment($0) }
+    stepUp = node["stepUp"]?.string
     capability = node["capability"]?.string
     method = node["method"]?.string
     url = node["url"]?.string
@@ -36,9 +38,6 @@ struct WaitingDecision {
     (origins, methods, capabilities) = (texts(node["origins"]), texts(node["methods"]), texts(node["capabilities"]))
     json = node.text
   }
-
-  /// The statuses of a wish that is not decided.
-  private static let waiting: Set<String> = ["pending", "waiting"]
 
   /// What is asked for, in one line. What the program chose is in it, so that it is shown by `Text.shown` only.
   ///
@@ -64,6 +63,7 @@ struct WaitingDecision {
   func lines(as label: String?, now: Moment) -> [String] {
     let asks = kind == .request ? "wants to send this request" : "asks for more than its grant covers"
     var lines = ["\(client) \(asks):", "  \(wish(as: label))"]
+    if stepUp != nil { lines.append("  A yes needs your PIN, as by `lanyard step-up`.") }
     lines.append("  \(id)" + (expiresAt.map { ", refused \($0.relative(to: now)) without your yes" } ?? ""))
     return lines.map(Text.shown)
   }
