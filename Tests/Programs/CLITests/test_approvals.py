@@ -160,6 +160,15 @@ class WatchTests(Person):
         self.assertEqual([each["verdict"] for each in world.decided], ["once", "session", "deny"])
         self.assertIn("POST https://api.example/tickets/17?notify as work (ticket.comment)", shown)
 
+    def test_of_two_the_one_that_is_asked_about_is_shown_above_its_question(self):
+        world = self.waiting(APPROVAL)
+        second = {**APPROVAL, "approval": "apr_second", "method": "DELETE"}
+        shown = self.watch(
+            world, ("POST https", ""), (ASKED, lambda: world.comes(second)), ("apr_second of claude waits too.", ""),
+            (ASKED, "d\n"), ("DELETE https", ""), (ASKED, "d\n"), ("Denied.", "\x03"))
+        self.assertEqual([each["approval"] for each in world.decided], ["apr_7k2m", "apr_second"])
+        self.assertLess(shown.index("waits too"), shown.index("DELETE https"))
+
     def test_more_access_for_a_time_or_as_long_as_the_grant(self):
         world = self.waiting(ACCESS)
         another = {**ACCESS, "request": "acr_second"}

@@ -30,8 +30,9 @@ struct ApprovalsList: ParsableCommand {
     var table = Table(["ID", "PROGRAM", "ASKS FOR", "ENDS"], whole: ["ID", "ENDS"], folded: ["ASKS FOR"])
     for decision in waiting.all {
       let now = accounts.now(for: decision, via: &agent)
+      let wish = decision.wish(as: accounts.label(of: decision)) + (decision.stepUp == nil ? "" : "; needs your PIN")
       table.add([
-        .init(decision.id), .init(decision.client), .init(decision.wish(as: accounts.label(of: decision))),
+        .init(decision.id), .init(decision.client), .init(wish),
         .init(decision.expiresAt?.relative(to: now) ?? "-"),
       ])
     }

@@ -13,6 +13,8 @@ struct ApprovalsWatch: ~Copyable {
   private var passedOver: Set<String> = []
   /// The question on the terminal.
   private var asked: WaitingDecision?
+  /// Of which the lines above the question are.
+  private var shown: String?
   /// What became of those that ended, by the events.
   private var ends: [String: String] = [:]
   private var input = LineReader()
@@ -34,7 +36,7 @@ struct ApprovalsWatch: ~Copyable {
     if Terminal.showsAnswers, !common.json { Output.note("Waiting for what needs your yes. Ctrl-C ends this.") }
     while true {
       try update(via: &agent)
-      try ask()
+      ask(via: &agent)
       let stdin = asked != nil && isInputOpen ? STDIN_FILENO : -1
       switch try events.wait(interruption: interruption, milliseconds: -1, orReadable: stdin) {
       case .interrupted: throw Interruption.failure
@@ -93,7 +95,7 @@ struct ApprovalsWatch: ~Copyable {
       return
     }
     for former in waiting where now.named(former.id) == nil {
-      if asked?.id == former.id { withdrawQuestion() }
+      withdrawQuestion()
       passedOver.remove(former.id)
       Output.answer(text: Text.shown("  \(former.id) is over: \(ends[former.id] ?? "it does not wait any more")."))
     }
@@ -101,20 +103,29 @@ struct ApprovalsWatch: ~Copyable {
     let new = now.all.filter { decision in !waiting.contains { $0.id == decision.id } }
     waiting = now.all
     guard !new.isEmpty else { return }
-    if asked != nil { withdrawQuestion() }
+    // Where a person is asked, each is shown when its turn comes, just above its question.
+    guard asks, isInputOpen else { return show(new, via: &agent) }
+    guard asked != nil else { return }
+    withdrawQuestion()
+    for decision in new { Output.answer(text: Text.shown("  \(decision.id) of \(decision.client) waits too.")) }
+  }
+
+  private mutating func show(_ decisions: [WaitingDecision], via agent: inout AgentConnection) {
     let accounts = DecisionAccounts(via: &agent)
-    for decision in new {
+    for decision in decisions {
       let lines = decision.lines(as: accounts.label(of: decision), now: accounts.now(for: decision, via: &agent))
       Output.answer(text: lines.joined(separator: "\n"))
+      shown = decision.id
     }
   }
 
   // MARK: the question
 
-  private mutating func ask() throws(CommandFailure) {
+  private mutating func ask(via agent: inout AgentConnection) {
     guard asks, isInputOpen, asked == nil,
       let next = waiting.first(where: { !passedOver.contains($0.id) })
     else { return }
+    if shown != next.id { show([next], via: &agent) }
     asked = next
     // An answer to a question that the person has not seen would be a yes by accident.
     Terminal.forgetTyped()
@@ -134,7 +145,9 @@ struct ApprovalsWatch: ~Copyable {
   /// The verdict that the person typed; nil for none.
   private mutating func readAnswer() -> Verdict? {
     guard let decision = asked else { return nil }
-    if case .endOfFile = input.fill(from: STDIN_FILENO) {
+    switch input.fill(from: STDIN_FILENO) {
+    case .bytes, .wouldBlock: break
+    case .endOfFile, .failed, .tooLong:
       isInputOpen = false
       withdrawQuestion()
       return nil

@@ -40,7 +40,7 @@ enum Verdict: Equatable {
       if Terminal.canAsk { Output.instruction("The policy wants a confirmation that it is you.") }
       // A step-up of this method is typed in the agent's own prompt.
       try StepUp.confirm(
-        account, asking: "PIN (not shown): ", pinentry: pinentry || error.stepUpMethod == "pinentry", via: &agent)
+        account, asking: "PIN (not shown): ", pinentry: pinentry || decision.stepUp == "pinentry", via: &agent)
     }
     do throws(CommandFailure) {
       return try send(decision, via: &agent)
@@ -88,12 +88,5 @@ extension CommandFailure {
     var told = Self.decided(decision.id)
     told.wire = wire
     return told
-  }
-
-  /// The method of the step-up that a decision demands; nil where it names none.
-  fileprivate var stepUpMethod: String? {
-    wireError { error in
-      error["data"]?["decision"]?["failed"]?.elements.compactMap { $0["facts"]?["method"]?.string }.first
-    }
   }
 }
