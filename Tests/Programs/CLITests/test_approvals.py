@@ -242,6 +242,23 @@ class WatchTests(Person):
         self.assertNotIn(ASKED, err)
         self.assertEqual(world.decided, [])
 
+    def test_a_vault_that_is_locked_meanwhile_ends_nothing(self):
+        world = self.waiting(APPROVAL)
+        process = self.start("approvals", "--watch")
+        for _ in range(3):
+            process.stdout.readline()
+        self.until(lambda: world.subscribed)
+        unlocked = self.fake.answers["approval.list"]
+        self.fake.answers["approval.list"] = Error(1001, "agentLocked", "The vault is locked.")
+        world.tell("approval.decided", WORK["id"], approval="apr_7k2m", outcome="locked")
+        world.tell("agent.locked")
+        self.assertIn("is over: the vault was locked", process.stdout.readline())
+        self.fake.answers["approval.list"] = unlocked
+        world.tell("agent.unlocked")
+        self.assertIn("wants to send this request", process.stdout.readline())
+        _, err = interrupt(process)
+        self.assertIn("`lanyard unlock`", err)
+
     def test_json_is_a_line_after_each_change(self):
         world = self.waiting()
         process = self.start("approvals", "--watch", "--json")

@@ -274,13 +274,11 @@ class Notifications(Desktop):
     def test_a_request_that_waits_gets_buttons_and_a_yes_sends_it(self):
         self.approve()
         self.start()
-        told = self.ask("/tickets/<17>\u202e")
+        told = self.ask("/tickets/17?note=hidden")
         number, _, _, _, title, text, actions, _, _ = self.shown.get(timeout=PATIENCE_SECONDS)
         self.assertEqual(title, "claude asks for your yes")
-        self.assertIn("POST https://api.example/tickets/", text)
-        self.assertIn("as work (ticket.comment)", text)
-        self.assertNotIn("<", text)
-        self.assertNotIn("\u202e", text)
+        self.assertIn("POST https://api.example/tickets/17?note as work (ticket.comment)", text)
+        self.assertNotIn("hidden", text)
         # No click on the notification itself says yes.
         self.assertEqual(actions, ["allow", "Allow once", "deny", "Deny"])
         stranger = self.session.connect()

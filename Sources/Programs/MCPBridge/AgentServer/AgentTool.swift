@@ -86,7 +86,7 @@ public enum AgentTool: String, CaseIterable, Sendable {
       "origins":{"type":"array","items":{"type":"string","minLength":1,"maxLength":512},"minItems":1,"maxItems":64,\#
       "description":"Servers, such as https://api.example."},\#
       "methods":{"type":"array","items":{"type":"string","minLength":1,"maxLength":64},"maxItems":64,\#
-      "description":"HTTP methods that you want to use there, such as POST."},\#
+      "description":"HTTP methods that you want to use there, such as POST, or what a refused tool names."},\#
       "capabilities":{"type":"array","items":{"type":"string","minLength":1,"maxLength":128},"maxItems":64,\#
       "description":"Capabilities of operations that you want to claim."},\#
       "reason":{"type":"string","minLength":1,"maxLength":500,\#

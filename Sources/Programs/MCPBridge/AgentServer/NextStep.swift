@@ -8,8 +8,10 @@ public enum NextStep {
     case ("notPermitted", _) where tool == .request:
       "Your grant does not cover this request. Ask for it with ask_access: the origin, the method, and why."
     case ("notPermitted", _):
-      "Your grant does not cover the tool \(tool.rawValue). Go on without it, or tell the person that the grant has to name "
-        + tool.methods.joined(separator: ", ") + "."
+      """
+      Your grant does not cover the tool \(tool.rawValue). Go on without it, or ask for it with ask_access: the method \
+      \(tool.methods.joined(separator: ", ")), the server that it is about, and why.
+      """
     case ("denied", "declined"?):
       """
       The person said no. Do not send it again and do not try another way; tell the person what you wanted and go on without \

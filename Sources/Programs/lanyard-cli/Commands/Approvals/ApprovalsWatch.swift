@@ -21,6 +21,7 @@ struct ApprovalsWatch: ~Copyable {
   /// The person can still answer.
   private var isInputOpen = true
   private var lastJSON: String?
+  private var isLocked = false
 
   init(_ common: CommonOptions) {
     self.common = common
@@ -88,7 +89,12 @@ struct ApprovalsWatch: ~Copyable {
   // MARK: what waits
 
   private mutating func update(via agent: inout AgentConnection) throws(CommandFailure) {
-    let now = try WaitingDecisions(via: &agent)
+    let now = try WaitingDecisions.now(via: &agent)
+    if now.isLocked, !isLocked {
+      withdrawQuestion()
+      Output.note("The vault is locked, so nothing waits: `lanyard unlock` opens it.")
+    }
+    isLocked = now.isLocked
     if common.json {
       if now.json != lastJSON { Output.answer(json: now.json) }
       lastJSON = now.json

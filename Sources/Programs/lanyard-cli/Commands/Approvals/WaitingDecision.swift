@@ -72,6 +72,23 @@ struct WaitingDecision {
 /// All that waits, oldest first, with the names of its accounts.
 struct WaitingDecisions {
   let all: [WaitingDecision]
+  /// The vault is locked, which ends what waits.
+  let isLocked: Bool
+
+  /// What waits; nothing while the vault is locked, for a command that goes on until then.
+  static func now(via agent: inout AgentConnection) throws(CommandFailure) -> WaitingDecisions {
+    do throws(CommandFailure) {
+      return try WaitingDecisions(via: &agent)
+    } catch {
+      guard error.name == "agentLocked" else { throw error }
+      return WaitingDecisions()
+    }
+  }
+
+  private init() {
+    all = []
+    isLocked = true
+  }
 
   init(via agent: inout AgentConnection) throws(CommandFailure) {
     var all = try agent.call("approval.list") { result in
@@ -81,6 +98,7 @@ struct WaitingDecisions {
       result["requests"]?.elements.compactMap { WaitingDecision($0, .access) } ?? []
     }
     self.all = all
+    isLocked = false
   }
 
   func named(_ id: String) -> WaitingDecision? { all.first { $0.id == id } }

@@ -44,7 +44,7 @@ struct ToldDecisions {
   /// Nil for a program whose grant does not let it decide.
   private static func waiting(via agent: inout AgentConnection) throws(CommandFailure) -> WaitingDecisions? {
     do throws(CommandFailure) {
-      return try WaitingDecisions(via: &agent)
+      return try WaitingDecisions.now(via: &agent)
     } catch {
       guard error.name == "notPermitted" else { throw error }
       return nil
