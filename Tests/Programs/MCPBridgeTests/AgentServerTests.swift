@@ -115,6 +115,16 @@ import Testing
     #expect(text.contains(words))
   }
 
+  @Test func refusalOfTheProxy_keepsItsWords() throws {
+    func failure(_ body: String) -> BridgeFailure? {
+      var tape = JSONTape()
+      return Array(body.utf8).withUnsafeBytes { BridgeFailure(refusalOfProxy: $0, status: 403, &tape) }
+    }
+    let told = try #require(failure(#"{"error":{"name":"declined","message":"A person said no."}}"#))
+    #expect(told.name == "declined" && told.message == "A person said no." && told.status == 403)
+    #expect(failure(#"{"error":"access_denied"}"#) == nil && failure("no") == nil)
+  }
+
   @Test func bytesOfAnAnswerAreAPictureOrAResource() throws {
     func content(_ type: String) throws -> String {
       let result = ToolResult([.bytes(base64: "AA==", mediaType: type, url: "https://api.example/a")])

@@ -86,28 +86,41 @@ class Approvals(ProxyFixture):
         out, err = process.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual((process.returncode, out), (0, "spring\n"), err)
 
-    def test_a_tool_of_a_remote_server_of_mcp_tells_that_it_waits(self) -> None:
+    def bridge(self) -> "subprocess.Popen[str]":
+        """`lanyard mcp` as in a sandbox, where it sees no agent, and its handshake on the way."""
         remote = self.server(self.answer, "tools.localhost")
         self.allow(self.api.origin, remote.origin)
         self.version += 1
         self.caller.call("policy.set", {"name": "default", "policy": {"name": "default", "version": self.version, "capabilities": {
             "post": {"kind": "write", "offlineWindowSeconds": 3600, "approve": {"waitSeconds": 20},
                      "requests": [{"origin": remote.origin, "methods": ["POST"], "path": "/mcp"}]}}}})
-        # As in a sandbox: the bridge sees no agent.
         process = self.run_under_proxy(
             "env", f"LANYARD_SOCKET={self.place}/none", "LANYARD_NO_START=1", LANYARD, "mcp", remote.origin + "/mcp",
             stdin=subprocess.PIPE)
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
         process.stdin.write(json.dumps({
             "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
                 "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"},
                 "_meta": {"progressToken": "p"}}}) + "\n")
         process.stdin.flush()
         self.waiting()
+        return process
+
+    def test_a_message_to_a_remote_server_of_mcp_tells_that_it_waits(self) -> None:
+        process = self.bridge()
+        assert process.stdout is not None
         told = json.loads(process.stdout.readline())
         self.assertEqual((told["method"], told["params"]["progressToken"]), ("notifications/progress", "p"))
         self.decide("session")
         self.assertEqual(json.loads(process.stdout.readline())["id"], 1)
+
+    def test_a_no_reaches_the_client_of_mcp(self) -> None:
+        process = self.bridge()
+        assert process.stdout is not None
+        self.decide("deny")
+        error = json.loads(process.stdout.readline())["error"]
+        self.assertEqual((error["data"]["name"], error["data"]["status"]), ("declined", 403))
+        self.assertIn("A person said no to this request. Nothing was sent.", error["message"])
 
     def test_a_no_says_so(self) -> None:
         asked = self.post(self.door())

@@ -1,4 +1,4 @@
-internal import JSONRPC
+public import JSONRPC
 
 /// An error that the bridge itself answers to a request (docs/mcp.md, Errors).
 public struct BridgeFailure: Error, Sendable {
@@ -84,6 +84,18 @@ public struct BridgeFailure: Error, Sendable {
       Code.refused, "refused", "The server answered with the HTTP status \(status) and without an MCP message.")
     failure.status = status
     return failure
+  }
+
+  /// The refusal of Lanyard's proxy (docs/proxy.md, Decisions), whose sentence says what helps. Nil for another body.
+  public init?(refusalOfProxy body: UnsafeRawBufferPointer, status: Int, _ tape: inout JSONTape) {
+    guard (try? JSONScanner.scan(body, onto: &tape)) != nil else { return nil }
+    let told = tape.withRoot(of: body) { root -> (String, String)? in
+      guard let name = root["error"]?["name"]?.string, let text = root["error"]?["message"]?.string else { return nil }
+      return (name, text)
+    }
+    guard let (name, text) = told else { return nil }
+    self.init(Code.authorizationFailed, name, text)
+    self.status = status
   }
 
   /// A whole line, without its newline. `id` is nil where the request could not be read.

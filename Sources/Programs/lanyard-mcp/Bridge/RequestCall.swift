@@ -165,10 +165,18 @@ final class RequestCall {
       }
       if isEndOfSession(reply) { return endSession() }
       guard reply.isSuccess, !isModern, takeBatch(bytes, reply) else {
-        return answer(reply.isSuccess ? .malformed : .refused(status: reply.status))
+        return answer(reply.isSuccess ? .malformed : refusal(reply, bytes))
       }
       if !call.isAnswered { answer(.unanswered) }
     }
+  }
+
+  /// A server that plays the proxy only chooses the words of its own refusal.
+  private func refusal(_ reply: Reply, _ bytes: UnsafeRawBufferPointer) -> BridgeFailure {
+    guard reply.head?.field("lanyard-refusal") != nil,
+      let told = BridgeFailure(refusalOfProxy: bytes, status: reply.status, &tape)
+    else { return .refused(status: reply.status) }
+    return told
   }
 
   /// Servers of 2025-03-26 may answer with several messages.
