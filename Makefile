@@ -52,7 +52,7 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
 .DELETE_ON_ERROR:
 .PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
   test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
-  format map schemas install uninstall clean
+  format map walks schemas install uninstall clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
@@ -92,6 +92,7 @@ nightly: build-tests real-provider ## Run thousands of seeds, every transcript i
 	LANYARD_KILLS=all LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(NIGHTLY_SEEDS))} $(SWIFT_TEST) --filter SimulationTests
 	$(SWIFT_TEST) --filter TranscriptTests
 	LANYARD_NAME_CASES=10000000 $(SWIFT_TEST) --filter RequestNamesTests
+	.ci/walks --commits $(RELEASE)
 	LANYARD_TIER=whole LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration test-desktop test-fleet test-mcp test-proxy test-clients
 	$(MAKE) --no-print-directory test-client-faults
 	$(MAKE) --no-print-directory test-deb
@@ -120,11 +121,13 @@ lint: packages-tests ## Check the format of the Swift sources, and what document
 	.ci/check-figures
 	.ci/suites.py --check
 	.ci/map --check
+	.ci/walks --check
 	.ci/guises
 	$(PYTHON_TESTS) .ci/test_check_links.py
 	$(PYTHON_TESTS) .ci/test_check_figures.py
 	$(PYTHON_TESTS) .ci/test_suites.py
 	$(PYTHON_TESTS) .ci/test_map.py
+	$(PYTHON_TESTS) .ci/test_walks.py
 	$(PYTHON_TESTS) .ci/test_guises.py
 
 check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
@@ -257,6 +260,9 @@ format: ## Format the Swift sources.
 
 map: ## Show the modules, what each imports, and the folders that form a cycle; `make map MODULES=Agent` by which types.
 	@.ci/map $(MODULES)
+
+walks: release packages-tests ## Write docs/walks.md again: the functions that three requests call, from a run (root, x86-64).
+	.ci/walks $(RELEASE)
 
 schemas: packages-tests ## Write again what is generated: from Schemas/, and the state diagrams from the machines.
 	$(SWIFT) run $(SWIFT_FLAGS) lanyard-schemas generate

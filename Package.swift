@@ -94,7 +94,7 @@ let wire: [Target] = [
   module("JSONRPC", in: "Protocol"),  // line framing, strict JSON scanner and writer, envelope
   module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"], isOptimized: false),  // wire types
   // the schema dialect: parse, validate, compare, render
-  module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"], isOptimized: false),
+  module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"]),
 ]
 
 /// The agent: actors and handlers over ports.

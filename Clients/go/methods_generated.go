@@ -1318,6 +1318,9 @@ type RequestAuthorizeParams struct {
 	Method string `json:"method"`
 	// The URL of the request. Its query decides nothing: a person who is asked sees it.
 	URL string `json:"url"`
+	// The request has a body. Servers may take a GET with one for a change, so that it is no read of an AI agent. The
+	// agent's default: `false`.
+	HasBody *bool `json:"hasBody,omitempty"`
 	// Only these of the provider's `AllowedOrigins` count, as at a gateway that serves fewer: any other is 6001.
 	// Absent: all of them.
 	Origins []string `json:"origins,omitempty"`
@@ -1356,9 +1359,9 @@ type RequestAuthorizeParams struct {
 // The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's `requests`
 // name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only if all of
 // them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no capability
-// names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A WebSocket is no read: an AI
-// agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in the audit log, too. Each
-// answer is one use of a budget.
+// names is allowed, except that an AI agent's grant then has GET and HEAD only, and no body (1007). A WebSocket is no
+// read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in the audit log,
+// too. Each answer is one use of a budget.
 //
 // Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrSignedOut, ErrDataLocked,
 // ErrReauthenticationRequired, ErrInteractionRequired, ErrAccountLocked, ErrOffline, ErrProviderUnavailable,
@@ -2237,7 +2240,7 @@ type GrantCreateParams struct {
 	// The capabilities of operations that `Operation.Claim` may take although other callers enqueued them; absent:
 	// all, or with `agent` only what was enqueued under this grant, or under one that was made under it.
 	Capabilities []string `json:"capabilities,omitempty"`
-	// The client is an AI agent: its requests may only have the methods GET and HEAD.
+	// The client is an AI agent: its requests may only have the methods GET and HEAD, and no body.
 	Agent *bool `json:"agent,omitempty"`
 	// The lifetime of the grant, in seconds; absent: until it is revoked.
 	ExpiresInSeconds *int64 `json:"expiresInSeconds,omitempty"`

@@ -969,6 +969,8 @@ type AgentStatusResult struct {
 	Accounts *AccountCounts `json:"accounts,omitempty"`
 	// The path of the configuration file that the agent read at its start; absent without one.
 	Configuration *string `json:"configuration,omitempty"`
+	// The directory of the store; absent for a limited caller.
+	StateDirectory *string `json:"stateDirectory,omitempty"`
 	// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
 	HardSignOutDemandedBy *string `json:"hardSignOutDemandedBy,omitempty"`
 	// For programs that export the audit log; absent if the configuration has no member `Audit`.

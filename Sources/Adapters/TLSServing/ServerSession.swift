@@ -43,9 +43,6 @@ public final class ServerSession {
     Outcome(ctls_session_write(pointer, bytes.baseAddress, bytes.count))
   }
 
-  /// True if bytes can be read that the socket does not announce.
-  public var hasPending: Bool { ctls_session_has_pending(pointer) }
-
   /// Tells the peer that nothing follows.
   public func close() { ctls_session_close(pointer) }
 

@@ -4,6 +4,8 @@ public import AgentModel
 public struct StartConfiguration: Sendable {
   /// The configuration file; nil if there is none.
   public var path: String?
+  /// The directory of the store; nil for an agent that has none.
+  public var stateDirectory: String?
   /// Looks again: what is wrong now with the file, or with a file that it or the environment names, in sentences for a
   /// person. Empty if nothing is.
   public var problems: @Sendable () -> [String]

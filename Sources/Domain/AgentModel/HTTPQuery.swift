@@ -30,14 +30,6 @@ public struct HTTPQuery: Sendable {
   /// All values of a parameter, in order.
   public func values(_ name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
 
-  /// Names that occur more than once, sorted.
-  public var duplicates: [String] {
-    var seen: Set<String> = []
-    var twice: Set<String> = []
-    for item in items where !seen.insert(item.name).inserted { twice.insert(item.name) }
-    return twice.sorted()
-  }
-
   /// Encodes parameters as a query string without `?`.
   public static func encode(_ items: some Sequence<(String, String)>) -> String {
     items.map { PercentCoding.encode($0, form: true) + "=" + PercentCoding.encode($1, form: true) }

@@ -9,6 +9,8 @@ public struct ForwardedRequest: Sendable {
   public let isWebSocket: Bool
   private let head: RequestHead
 
+  public var hasBody: Bool { head.framing != .none }
+
   /// What the agent is asked about: a WebSocket is no read, though its handshake is a GET.
   public var judgedMethod: String { isWebSocket ? WebSocketMethod.name : method }
 

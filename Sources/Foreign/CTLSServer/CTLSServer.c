@@ -20,7 +20,7 @@
   X(NAME_CONSTRAINTS_free) X(OPENSSL_sk_num) X(OPENSSL_sk_value) X(PEM_write_bio_X509) X(RAND_bytes) \
   X(SSL_CTX_ctrl) X(SSL_CTX_free) X(SSL_CTX_get0_certificate) X(SSL_CTX_new) X(SSL_CTX_set_alpn_select_cb) \
   X(SSL_CTX_set_num_tickets) X(SSL_CTX_set_options) X(SSL_CTX_use_PrivateKey) X(SSL_CTX_use_certificate) \
-  X(SSL_do_handshake) X(SSL_free) X(SSL_get_error) X(SSL_get_servername) X(SSL_new) X(SSL_pending) \
+  X(SSL_do_handshake) X(SSL_free) X(SSL_get_error) X(SSL_get_servername) X(SSL_new) \
   X(SSL_read_ex) X(SSL_select_next_proto) X(SSL_set_accept_state) X(SSL_set_fd) X(SSL_shutdown) \
   X(SSL_write_ex) X(TLS_server_method) X(X509V3_EXT_conf_nid) X(X509V3_EXT_d2i) X(X509V3_set_ctx) \
   X(X509_EXTENSION_free) X(X509_NAME_add_entry_by_txt) X(X509_add1_ext_i2d) X(X509_add_ext) X(X509_free) \
@@ -311,8 +311,6 @@ ssize_t ctls_session_write(ctls_session *session, const void *bytes, size_t coun
   int result = tls.SSL_write_ex((SSL *)session, bytes, count, &written);
   return result == 1 ? (ssize_t)written : failure((SSL *)session, result);
 }
-
-bool ctls_session_has_pending(const ctls_session *session) { return tls.SSL_pending((const SSL *)session) > 0; }
 
 void ctls_session_close(ctls_session *session) {
   tls.SSL_shutdown((SSL *)session);

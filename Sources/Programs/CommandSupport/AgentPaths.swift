@@ -15,14 +15,14 @@ public enum AgentPaths {
     let usual = "/run/user/\(geteuid())"
     var information = stat()
     if lstat(usual, &information) == 0, information.st_uid == geteuid() { return "\(usual)/lanyard/agent.sock" }
-    // `lanyard sandbox` sets it, and shows no runtime directory.
-    let sandboxed = Environment.value("LANYARD_NO_START") != nil
     throw CommandFailure(
       .noAgent, name: "noAgent", "The agent's socket has no directory: XDG_RUNTIME_DIR is not set.",
-      hints: (sandboxed ? ["In `lanyard sandbox` there is no agent: its proxy adds tokens to requests."] : []) + [
-        "A login session sets it to /run/user/\(geteuid()).",
-        "Set it, or set LANYARD_SOCKET to a path in a directory of yours with mode 0700.",
-      ])
+      hints: InsideSandbox.isHere
+        ? ["In `lanyard sandbox` there is no agent: its proxy adds tokens to requests."]
+        : [
+          "A login session sets it to /run/user/\(geteuid()).",
+          "Set it, or set LANYARD_SOCKET to a path in a directory of yours with mode 0700.",
+        ])
   }
 
   /// The state directory: `$LANYARD_STATE_DIR`, else `$XDG_STATE_HOME/lanyard`, else `~/.local/state/lanyard`.

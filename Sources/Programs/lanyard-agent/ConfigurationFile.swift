@@ -90,7 +90,7 @@ extension Options {
   }
 
   /// For `agent.status` and `agent.diagnose`.
-  func startConfiguration(_ confined: Confined) -> StartConfiguration {
+  func startConfiguration(_ confined: Confined, stateDirectory: String) -> StartConfiguration {
     let (file, authorities, broker) = (configuration, network.authorities, confined.broker)
     let laidDown = administrator
     var start = StartConfiguration(
@@ -102,6 +102,7 @@ extension Options {
           }
       }, isMemoryLocked: { LockedMemory.isComplete }, residentBytes: ProcessMemory.residentBytes,
       confinement: confined.inForce, clientIDMetadataDocument: inForce.clientIDMetadataDocument, audit: inForce.audit)
+    start.stateDirectory = stateDirectory
     start.administratorProblems = { laidDown?.problemsNow ?? [] }
     start.administratorFiles = administrator?.directory
     start.administrator.file = administrator?.path

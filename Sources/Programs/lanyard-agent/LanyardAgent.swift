@@ -228,7 +228,8 @@ struct LanyardAgent {
       signals: machineSignals(options, log),
       backups: StoreBackups(
         beside: state.path + "/lanyard.sqlite", outside: BrokeredBackups(broker: confined.broker)),
-      configuration: options.startConfiguration(confined),
+      configuration: options.startConfiguration(
+        confined, stateDirectory: LinkTargets.resolved(state.path) ?? state.path),
       policySource: options.inForce.policySource, log: log)
   }
 

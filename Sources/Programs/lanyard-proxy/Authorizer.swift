@@ -136,12 +136,13 @@ final class Authorizer: Sendable {
   func authorize(
     _ request: ForwardedRequest, for account: ProxyScope.Account, after refused: Refused? = nil, endedBy end: Int32
   ) throws(Refusal) -> Authorization {
-    try authorize(method: request.judgedMethod, request.url, for: account, after: refused, endedBy: end)
+    try authorize(
+      method: request.judgedMethod, hasBody: request.hasBody, request.url, for: account, after: refused, endedBy: end)
   }
 
   private func authorize(
-    method: String, _ url: HTTPURL, for account: ProxyScope.Account, after refused: Refused? = nil,
-    endedBy end: Int32 = -1
+    method: String, hasBody: Bool = false, _ url: HTTPURL, for account: ProxyScope.Account,
+    after refused: Refused? = nil, endedBy end: Int32 = -1
   ) throws(Refusal) -> Authorization {
     let earlier = refused == nil ? rejected.withLock { $0.removeValue(forKey: account.id) } : nil
     do throws(CommandFailure) {
@@ -150,6 +151,10 @@ final class Authorizer: Sendable {
       ) { writer in
         writer.member("account", account.id)
         writer.member("method", method)
+        if hasBody {
+          writer.key("hasBody")
+          writer.bool(true)
+        }
         // The query decides nothing: a person who is asked sees it, unless it is longer than a parameter of the agent.
         writer.member("url", url.text.utf8.count <= Self.longestURL ? url.text : url.origin + url.path)
         writer.key("origins")

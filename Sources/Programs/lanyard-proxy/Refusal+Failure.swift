@@ -32,7 +32,7 @@ extension Refusal {
       let subject = grant.map { "The grant \(Text.shown($0.client))" } ?? "The grant of this proxy"
       self.init(
         403, failure.name,
-        "\(subject) does not cover this request: `lanyard grant list` shows its accounts and origins. An AI agent's grant only reads (GET and HEAD, no WebSocket), unless the policy names more. Nothing was sent."
+        "\(subject) does not cover this request: `lanyard grant list` shows its accounts and origins. An AI agent's grant only reads (GET and HEAD without a body, no WebSocket), unless the policy names more. Nothing was sent."
       )
     case "originNotAllowed", "notFound", "accountNotFound", "accountAmbiguous", "signedOut", "reauthenticationRequired",
       "interactionRequired", "dataLocked", "accountLocked", "stepUpLocked", "providerMisconfigured", "untrustedServer",

@@ -1,6 +1,7 @@
 import AgentModel
 import AgentPorts
 import AgentSimulation
+import Foundation
 import StorageFaults
 import Testing
 
@@ -59,9 +60,8 @@ import Testing
   }
 
   private static func isErased(_ sealed: [[UInt8]], from disk: SimulatedDisk) -> Bool {
-    let starts = Set(sealed.map { Array($0[12..<44]) })
-    let bytes = disk.bytes()
-    return !bytes.indices.dropLast(32).contains { starts.contains(Array(bytes[$0..<$0 + 32])) }
+    let bytes = Data(disk.bytes())
+    return !sealed.contains { bytes.range(of: Data($0[12..<44])) != nil }
   }
 
   @Test(arguments: [SimulatedDisk.Death.kill, .powerLoss(seed: 3)])

@@ -40,6 +40,18 @@ class LogoutTests(Logouts):
             self.assertEqual(agent.params("account.signOut"), {"account": WORK["id"], "mode": mode})
         self.refused(2, "logout", "--soft", "--hard")
 
+    def test_an_account_is_looked_up_once(self):
+        agent = self.people(WORK)
+        for words, before in (
+            (["work"], ["account.resolve", "account.get"]), (["work", "--json"], ["account.resolve"]),
+            (["--yes"], ["account.get"]), (["--all", "--yes"], ["account.list"])):
+            with self.subTest(words):
+                agent.answers.update(accounts(WORK))
+                del agent.calls[:]
+                self.answer("logout", *words)
+                asked = [method for method, _ in agent.calls if method.startswith("account.")]
+                self.assertEqual(asked[:asked.index("account.signOut")], before)
+
     def test_the_output_names_data_and_revocation(self):
         self.people(WORK)
         shown = self.answer("logout", "work", "--offline")

@@ -58,8 +58,9 @@ class StartTests(RealPerson):
         self.assertEqual(found.returncode, 1, found)
         for words in (told, found.stdout):
             self.assertIn("The agent's socket has no directory: XDG_RUNTIME_DIR is not set.", words)
+        # A person may set it anywhere.
         told = self.refused(3, "status", environment={**environment, "LANYARD_NO_START": "1"})
-        self.assertIn("In `lanyard sandbox` there is no agent", told)
+        self.assertNotIn("lanyard sandbox", told)
 
 
 @unittest.skipIf(MISSING, f"not built: {', '.join(MISSING)}")

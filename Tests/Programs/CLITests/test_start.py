@@ -144,8 +144,9 @@ class StartTests(Person):
         self.assertEqual(len(self.started()), 1)
 
     def test_no_start_starts_no_agent(self):
-        self.refused(3, "rpc", "agent.status", "--no-start")
-        self.refused(3, "rpc", "agent.status", environment={"LANYARD_NO_START": "1"})
+        self.assertIn("leave out --no-start", self.refused(3, "rpc", "agent.status", "--no-start"))
+        told = self.refused(3, "rpc", "agent.status", environment={"LANYARD_NO_START": "1"})
+        self.assertIn("unset LANYARD_NO_START", told)
         self.assertEqual(self.started(), [])
 
     def test_a_directory_that_cannot_be_created_is_explained(self):

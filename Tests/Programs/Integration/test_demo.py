@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -52,6 +53,9 @@ class Demo(AgentFixture):
         self.assertIn("Everything worked as described", told)
         self.assertNotRegex(told, r"[A-Za-z0-9._-]{80,}")
         self.assertNotIn("\x1b", told)
+        # What the demo explains and has checked; commands and listings stand as they are typed.
+        told_by_the_demo = [line for line in told.splitlines() if re.match(r"   (?:\S|  \S)", line) and not re.match(r"   [$│]", line)]
+        self.assertEqual([line for line in told_by_the_demo if len(line) > 80 and "  " not in line.strip()], [])
         self.assertNothingLeft()
 
     def test_demo_interrupted_at_any_moment_leaves_nothing(self):
@@ -88,7 +92,7 @@ class Demo(AgentFixture):
         self.environment["PATH"] = tools
         told = self.beginning()
         self.assertIn("There is no python3 in PATH; Debian's package is python3.", " ".join(told.split()))
-        self.assertIn("The provider got one exchange, for home.", told)
+        self.assertIn("The provider got one exchange, for home.", " ".join(told.split()))
 
     def test_demo_with_a_python_that_can_not_import_the_client_says_so(self):
         tools = os.path.join(self.place, "tools")
@@ -99,7 +103,7 @@ class Demo(AgentFixture):
         self.environment["PATH"] = f"{tools}:{self.environment['PATH']}"
         told = self.beginning()
         self.assertIn("can't import the client: ImportError: too old.", " ".join(told.split()))
-        self.assertIn("The provider got one exchange, for home.", told)
+        self.assertIn("The provider got one exchange, for home.", " ".join(told.split()))
 
     @unittest.skipUnless(os.geteuid() == 0, "mounts a folder read-only, which takes root")
     def test_make_demo_in_a_folder_that_can_not_be_written_runs_what_is_built(self):

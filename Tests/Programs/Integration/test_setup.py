@@ -144,7 +144,6 @@ class Setup(Credentials):
                         now = file.read()
                     self.assertEqual(now.count("#"), text.count("#"))
                     self.lanyard("setup", "kubectl", "--undo")
-                    self.assertEqual(self.users(), before)
                     with open(self.path("config"), encoding="utf-8", newline="") as file:
                         self.assertEqual(file.read(), text)
 

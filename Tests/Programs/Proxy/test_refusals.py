@@ -15,6 +15,7 @@ from forms import in_quick_form
 
 @in_quick_form(
     "test_another_origin_is_refused_with_a_sentence", "test_an_ai_agents_grant_reads_only",
+    "test_an_ai_agents_get_has_no_body",
     "test_the_grant_decides_over_which_account")
 class Refusals(ProxyFixture):
     def refusal(self, told: bytes, expected: int, name: str) -> str:
@@ -63,6 +64,16 @@ class Refusals(ProxyFixture):
             told_of = json.dumps(entry)
             for word in (self.api.origin, method, "assistant"):
                 self.assertIn(word, told_of)
+
+    def test_an_ai_agents_get_has_no_body(self) -> None:
+        """Only the server knows whether it changes something."""
+        self.grant("assistant", agent=True)
+        self.grant("ci")
+        request = get(self.api.place, "Content-Length: 1", path="/search") + b"x"
+        told = self.proxy("--grant", "assistant", account=None).ask_in_tunnel(self.api.place, request)
+        self.assertIn("without a body", self.refusal(told, 403, "notPermitted"))
+        self.assertEqual(self.api.requests, [])
+        self.assertEqual(status(self.proxy("--grant", "ci", account=None).ask_in_tunnel(self.api.place, request)), 200)
 
     def test_the_grant_decides_over_which_account(self) -> None:
         self.caller.call("account.switch", {"account": "home"})

@@ -306,6 +306,12 @@ class InTheSandbox(SandboxFixture):
     def test_no_agent_is_started_within(self) -> None:
         self.assertIn("LANYARD_NO_START=1\n", self.sandbox("env", before=("--no-network",)).stdout)
 
+    def test_a_command_of_lanyard_within_says_where_it_is(self) -> None:
+        lanyard = os.path.realpath(LANYARD)
+        told = self.sandbox(lanyard, "status", before=("--no-network", "--read", os.path.dirname(lanyard)), status=3).stderr
+        self.assertIn("In `lanyard sandbox` there is no agent: its proxy adds tokens to requests.", told)
+        self.assertNotIn("A login session", told)
+
 
 class Refusals(SandboxFixture):
     """What is refused before anything starts."""
@@ -346,6 +352,9 @@ class Refusals(SandboxFixture):
         for path in (self.agent.state, os.path.join(self.agent.state, "lanyard.sqlite"), "accounts", "/proc/self/root" + self.agent.state):
             self.assertIn("an agent's accounts", self.refused("--read", path))
         self.assertIn("an agent's accounts", self.refused("--write", self.agent.state))
+        # What only holds it, without a variable that names it: the running agent tells.
+        holder = os.path.dirname(os.path.realpath(self.agent.state))
+        self.assertIn("the agent's accounts", self.refused("--read", holder))
         self.assertIn("Lanyard's configuration", self.refused("--write", os.path.dirname(configuration)))
 
     def test_no_socket_of_the_session_is_shown(self) -> None:

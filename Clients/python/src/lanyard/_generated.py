@@ -1529,6 +1529,7 @@ class AgentStatusResult(Record):
             system calls only, `none` neither. One of `landlock`, `seccomp`, `none`.
         accounts: Numbers of accounts. Absent while the vault is locked.
         configuration: The path of the configuration file that the agent read at its start; absent without one.
+        state_directory: The directory of the store; absent for a limited caller.
         hard_sign_out_demanded_by: The configuration file that demands that every sign-out erases (`signOut`);
             absent if none does.
         audit: For programs that export the audit log; absent if the configuration has no member `audit`.
@@ -1554,6 +1555,7 @@ class AgentStatusResult(Record):
     confinement: Union[Confinement, str]
     accounts: Optional[AccountCounts] = None
     configuration: Optional[str] = None
+    state_directory: Optional[str] = None
     hard_sign_out_demanded_by: Optional[str] = None
     audit: Optional[AuditSettings] = None
     administrator: Optional[AdministratorState] = None
@@ -3471,8 +3473,8 @@ class AgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `hard_sign_out_demanded_by`,
-                `audit`, `administrator`, `policy_source`, `trust`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `state_directory`,
+                `hard_sign_out_demanded_by`, `audit`, `administrator`, `policy_source`, `trust`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -3863,8 +3865,8 @@ class AsyncAgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `hard_sign_out_demanded_by`,
-                `audit`, `administrator`, `policy_source`, `trust`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `state_directory`,
+                `hard_sign_out_demanded_by`, `audit`, `administrator`, `policy_source`, `trust`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -7833,6 +7835,7 @@ class RequestMethods:
         account: str,
         method: str,
         url: str,
+        has_body: Optional[bool] = None,
         origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
         accounts: Optional[Sequence[str]] = None,
@@ -7850,9 +7853,9 @@ class RequestMethods:
         token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
         `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
         only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
-        that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
-        WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry
-        in the audit log, too. Each answer is one use of a budget.
+        that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only, and no body
+        (1007). A WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has
+        an entry in the audit log, too. Each answer is one use of a budget.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -7860,6 +7863,8 @@ class RequestMethods:
             method: `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no
                 read.
             url: The URL of the request. Its query decides nothing: a person who is asked sees it.
+            has_body: The request has a body. Servers may take a GET with one for a change, so that it is no read
+                of an AI agent. The agent's default: `False`.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.
             grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
@@ -7920,6 +7925,7 @@ class RequestMethods:
                 "account": account,
                 "method": method,
                 "url": url,
+                "hasBody": has_body,
                 "origins": origins,
                 "grant": grant,
                 "accounts": accounts,
@@ -8077,6 +8083,7 @@ class AsyncRequestMethods:
         account: str,
         method: str,
         url: str,
+        has_body: Optional[bool] = None,
         origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
         accounts: Optional[Sequence[str]] = None,
@@ -8094,9 +8101,9 @@ class AsyncRequestMethods:
         token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
         `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
         only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
-        that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
-        WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry
-        in the audit log, too. Each answer is one use of a budget.
+        that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only, and no body
+        (1007). A WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has
+        an entry in the audit log, too. Each answer is one use of a budget.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -8104,6 +8111,8 @@ class AsyncRequestMethods:
             method: `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no
                 read.
             url: The URL of the request. Its query decides nothing: a person who is asked sees it.
+            has_body: The request has a body. Servers may take a GET with one for a change, so that it is no read
+                of an AI agent. The agent's default: `False`.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.
             grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
@@ -8164,6 +8173,7 @@ class AsyncRequestMethods:
                 "account": account,
                 "method": method,
                 "url": url,
+                "hasBody": has_body,
                 "origins": origins,
                 "grant": grant,
                 "accounts": accounts,
@@ -11132,7 +11142,7 @@ class GrantMethods:
             capabilities: The capabilities of operations that `operation.claim` may take although other callers
                 enqueued them; absent: all, or with `agent` only what was enqueued under this grant, or under one that
                 was made under it.
-            agent: The client is an AI agent: its requests may only have the methods GET and HEAD.
+            agent: The client is an AI agent: its requests may only have the methods GET and HEAD, and no body.
             expires_in_seconds: The lifetime of the grant, in seconds; absent: until it is revoked.
 
         Returns:
@@ -11262,7 +11272,7 @@ class AsyncGrantMethods:
             capabilities: The capabilities of operations that `operation.claim` may take although other callers
                 enqueued them; absent: all, or with `agent` only what was enqueued under this grant, or under one that
                 was made under it.
-            agent: The client is an AI agent: its requests may only have the methods GET and HEAD.
+            agent: The client is an AI agent: its requests may only have the methods GET and HEAD, and no body.
             expires_in_seconds: The lifetime of the grant, in seconds; absent: until it is revoked.
 
         Returns:

@@ -620,6 +620,9 @@ inputs! {
         /// The URL of the request. Its query decides nothing: a person who is asked sees it.
         url: String,
     } optional {
+        /// The request has a body. Servers may take a GET with one for a change, so that it is no read of an AI
+        /// agent. The agent's default: `false`.
+        has_body = "hasBody": bool,
         /// Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any other is
         /// 6001. Absent: all of them.
         origins: [String],
@@ -1034,7 +1037,7 @@ inputs! {
         /// The capabilities of operations that `operation().claim` may take although other callers enqueued them;
         /// absent: all, or with `agent` only what was enqueued under this grant, or under one that was made under it.
         capabilities: [String],
-        /// The client is an AI agent: its requests may only have the methods GET and HEAD.
+        /// The client is an AI agent: its requests may only have the methods GET and HEAD, and no body.
         agent: bool,
         /// The lifetime of the grant, in seconds; absent: until it is revoked.
         expires_in_seconds = "expiresInSeconds": u64,

@@ -314,6 +314,8 @@ records! {
         accounts: AccountCounts,
         /// The path of the configuration file that the agent read at its start; absent without one.
         configuration: String,
+        /// The directory of the store; absent for a limited caller.
+        state_directory = "stateDirectory": String,
         /// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
         hard_sign_out_demanded_by = "hardSignOutDemandedBy": String,
         /// For programs that export the audit log; absent if the configuration has no member `audit`.

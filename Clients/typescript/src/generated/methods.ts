@@ -77,7 +77,7 @@ export class AgentMethods {
    *
    * @returns With `locked`, `initialized`, `protection`, `connectivity`, `accounts`, `pendingRevocations`,
    *   `pendingOperations`, `connections`, `startedAt`, `version`, `callersAreTrusted`, `memoryLocked`, `confinement`,
-   *   `configuration`, `hardSignOutDemandedBy`, `audit`, `administrator`, `policySource`, `trust`.
+   *   `configuration`, `stateDirectory`, `hardSignOutDemandedBy`, `audit`, `administrator`, `policySource`, `trust`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -1206,9 +1206,9 @@ export class RequestMethods {
    * The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's `requests`
    * name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only if all of
    * them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no capability
-   * names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A WebSocket is no read: an AI
-   * agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in the audit log, too. Each
-   * answer is one use of a budget.
+   * names is allowed, except that an AI agent's grant then has GET and HEAD only, and no body (1007). A WebSocket is no
+   * read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in the audit log,
+   * too. Each answer is one use of a budget.
    *
    * @returns With `account`, `accessToken`, `tokenType`, `placement`, `proof`, `otherTokens`, `fingerprint`,
    *   `expiresAt`, `decision`.

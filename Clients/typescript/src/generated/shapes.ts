@@ -203,6 +203,7 @@ export const AgentStatusResult: Shape<types.AgentStatusResult> =
     confinement: required(text),
     accounts: optional(AccountCounts.decode),
     configuration: optional(text),
+    stateDirectory: optional(text),
     hardSignOutDemandedBy: optional(text),
     audit: optional(AuditSettings.decode),
     administrator: optional(AdministratorState.decode),

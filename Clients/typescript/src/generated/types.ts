@@ -846,6 +846,8 @@ export interface AgentStatusResult {
   readonly accounts?: AccountCounts;
   /** The path of the configuration file that the agent read at its start; absent without one. */
   readonly configuration?: string;
+  /** The directory of the store; absent for a limited caller. */
+  readonly stateDirectory?: string;
   /** The configuration file that demands that every sign-out erases (`signOut`); absent if none does. */
   readonly hardSignOutDemandedBy?: string;
   /** For programs that export the audit log; absent if the configuration has no member `audit`. */
@@ -3116,6 +3118,11 @@ export interface RequestAuthorizeParams {
   /** The URL of the request. Its query decides nothing: a person who is asked sees it. */
   readonly url: string;
   /**
+   * The request has a body. Servers may take a GET with one for a change, so that it is no read of an AI agent. The
+   * agent's default: `false`.
+   */
+  readonly hasBody?: boolean | undefined;
+  /**
    * Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other is 6001. Absent:
    * all of them.
    */
@@ -3561,7 +3568,7 @@ export interface GrantCreateParams {
    * or with `agent` only what was enqueued under this grant, or under one that was made under it.
    */
   readonly capabilities?: readonly string[] | undefined;
-  /** The client is an AI agent: its requests may only have the methods GET and HEAD. */
+  /** The client is an AI agent: its requests may only have the methods GET and HEAD, and no body. */
   readonly agent?: boolean | undefined;
   /** The lifetime of the grant, in seconds; absent: until it is revoked. */
   readonly expiresInSeconds?: number | undefined;

@@ -128,7 +128,7 @@ extension PolicyDecisionPoint {
 
 extension RequestQuestion {
   /// An AI agent only reads what the policy does not name.
-  var isCoveredUnnamed: Bool { !caller.isForAgent || Permission.isReading(method) }
+  var isCoveredUnnamed: Bool { !caller.isForAgent || Permission.isReading(method, hasBody: hasBody) }
 
   /// What an AI agent does is in the log, and every token that was given for one request.
   fileprivate var isRecordedUnnamed: Bool { caller.isForAgent || event == .requestAuthorize }

@@ -9,6 +9,7 @@ package struct RequestQuestion: Sendable {
   package var provider: ProviderName
   /// `WebSocketMethod.name` for a WebSocket.
   package var method: String
+  package var hasBody: Bool
   /// The URL as it is sent.
   package var url: HTTPURL
   /// `requestAuthorize` or `requestSend`.
@@ -18,20 +19,6 @@ package struct RequestQuestion: Sendable {
   package var capability: String?
   /// How long a denial may wait for the provider's confirmation.
   package var waitSeconds = 0
-
-  package init(
-    account: AccountID, provider: ProviderName, method: String, url: HTTPURL, event: AuditEntry.Event,
-    caller: RequestCaller, capability: String? = nil, waitSeconds: Int = 0
-  ) {
-    self.account = account
-    self.provider = provider
-    self.method = method
-    self.url = url
-    self.event = event
-    self.caller = caller
-    self.capability = capability
-    self.waitSeconds = waitSeconds
-  }
 
   var isRead: Bool { RequestMachine.isRead(method) }
 }

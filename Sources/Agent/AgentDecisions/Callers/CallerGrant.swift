@@ -83,30 +83,9 @@ package struct CallerGrant: Sendable {
       writer.member("makers", makers)
     }
   }
+}
 
-  package init(
-    id: [UInt8], hash: [UInt8], client: String, accounts: [AccountID], patterns: [MethodPattern],
-    scopes: [String]? = nil, resources: [String]? = nil, detailTypes: [String]? = nil, origins: [String]? = nil,
-    passOrigins: [String] = [], capabilities: [String]? = nil,
-    isForAgent: Bool = false, createdAt: TrustedInstant, lifetime: Milliseconds?, makers: [String]
-  ) {
-    self.id = id
-    self.hash = hash
-    self.client = client
-    self.accounts = accounts
-    self.patterns = patterns
-    self.scopes = scopes
-    self.resources = resources
-    self.detailTypes = detailTypes
-    self.origins = origins
-    self.passOrigins = passOrigins
-    self.capabilities = capabilities
-    self.isForAgent = isForAgent
-    self.createdAt = createdAt
-    self.lifetime = lifetime
-    self.makers = makers
-  }
-
+extension CallerGrant {
   package init?(_ plain: Secret, id: [UInt8]) {
     let read = SecretJSON.read(plain) { node -> CallerGrant? in
       guard let hash = node["hash"]?.string.flatMap({ Base64URL.decode($0) }), hash.count == 32,
@@ -141,9 +120,7 @@ package struct GrantableMethod: Hashable, Sendable {
   /// A pattern with `*` does not cover it.
   package var mustBeNamed: Bool
 
-  package init(
-    name: String, mustBeNamed: Bool
-  ) {
+  package init(name: String, mustBeNamed: Bool) {
     self.name = name
     self.mustBeNamed = mustBeNamed
   }

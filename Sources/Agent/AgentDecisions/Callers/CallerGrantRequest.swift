@@ -21,30 +21,16 @@ package struct CallerGrantRequest: Sendable {
   /// agent none.
   package var capabilities: [String]?
   /// The program is an AI agent; so is one whose maker is.
-  package var isForAgent: Bool
+  package var isForAgent = false
   /// Nil: as long as the maker's own grant, or until it is revoked.
   package var lifetime: Milliseconds?
   /// The grant of the caller that asks; nil for a caller without limits.
   package var maker: EffectiveGrant?
 
-  package init(
-    client: String, accounts: [AccountSelector], patterns: [MethodPattern],
-    scopes: [String]? = nil, resources: [String]? = nil, detailTypes: [String]? = nil,
-    origins: [String]? = nil, passOrigins: [String]? = nil, capabilities: [String]? = nil, isForAgent: Bool = false,
-    lifetime: Milliseconds? = nil,
-    maker: EffectiveGrant? = nil
-  ) {
+  /// Without a wish for limits of its own.
+  package init(client: String, accounts: [AccountSelector], patterns: [MethodPattern]) {
     self.client = client
     self.accounts = accounts
     self.patterns = patterns
-    self.scopes = scopes
-    self.resources = resources
-    self.detailTypes = detailTypes
-    self.origins = origins
-    self.passOrigins = passOrigins
-    self.capabilities = capabilities
-    self.isForAgent = isForAgent
-    self.lifetime = lifetime
-    self.maker = maker
   }
 }

@@ -35,6 +35,7 @@ package struct OperationRequests: Sendable {
       enqueued.capability, enqueued.content.request, of: profile, for: enqueued.requester, within: enqueued.limit.scopes
     )
     let isUnreachable = dependencies.connectivity.isUnreachable(profile.provider)
+    // Read after the decision, for which a person may have been asked: meanwhile the queue went on.
     let isFirst = try await dependencies.vault.read { vault throws(AgentFailure) in
       !(try vault.operations.all(of: vault.operations.enqueueable(.id(id))).contains(where: \.machine.isWaiting))
     }
@@ -142,7 +143,9 @@ extension EffectiveGrant {
     if let request {
       guard permission.covers(origin: HTTPURL(request.url)?.origin ?? "") else { return false }
       // Whether the policy lets an AI agent write is decided anew.
-      guard permission.coversUnnamed(request.method) || operation.requester.isForAgent else { return false }
+      guard permission.coversUnnamed(request.method, hasBody: request.hasBody) || operation.requester.isForAgent else {
+        return false
+      }
     }
     guard permission.token(operation.key) == operation.key else { return false }
     return operation.limit.isWithin(permission.tokenLimit)
@@ -169,7 +172,7 @@ extension OperationContent.Request {
     var requester = requester
     requester.scopes = limit
     return RequestQuestion(
-      account: profile.id, provider: profile.provider, method: method, url: url, event: .requestSend,
+      account: profile.id, provider: profile.provider, method: method, hasBody: hasBody, url: url, event: .requestSend,
       caller: requester, capability: capability, waitSeconds: waitSeconds)
   }
 }

@@ -12,6 +12,7 @@ package struct RequestToAuthorize: Sendable {
   package var account: AccountID
   /// `WebSocketMethod.name` for a WebSocket.
   package var method: String
+  package var hasBody: Bool
   package var url: String
   /// Only these origins count, in normal form; nil: all of the provider's.
   package var origins: Set<String>?
@@ -27,11 +28,12 @@ package struct RequestToAuthorize: Sendable {
   package var mayPrompt: Bool
 
   package init(
-    account: AccountID, method: String, url: String, origins: Set<String>?, reach: Set<AccountID>?,
+    account: AccountID, method: String, hasBody: Bool, url: String, origins: Set<String>?, reach: Set<AccountID>?,
     limits: RequestLimits, token: TokenKey, rejected: String?, nonce: String?, mayPrompt: Bool
   ) {
     self.account = account
     self.method = method
+    self.hasBody = hasBody
     self.url = url
     self.origins = origins
     self.reach = reach
@@ -127,8 +129,8 @@ package struct RequestAuthorizer: Sendable {
       throw .invalidParameter("/method", expected: RequestMachine.expectedToAuthorize)
     }
     let question = RequestQuestion(
-      account: wanted.account, provider: route.provider.configuration.name, method: wanted.method, url: url,
-      event: .requestAuthorize, caller: wanted.limits.caller)
+      account: wanted.account, provider: route.provider.configuration.name, method: wanted.method,
+      hasBody: wanted.hasBody, url: url, event: .requestAuthorize, caller: wanted.limits.caller)
     return (question, key)
   }
 

@@ -21,9 +21,13 @@ package struct RequestJudge: Sendable {
     caller.isForAgent || decisions.mayName(url.origin, at: provider)
   }
 
-  func question(_ method: String, _ url: HTTPURL, of account: AccountID, at provider: ProviderName) -> RequestQuestion {
+  /// `url`: that of the request, or one that a redirect leads to.
+  func question(
+    _ request: ResourceRequest, _ url: HTTPURL, of account: AccountID, at provider: ProviderName
+  ) -> RequestQuestion {
     RequestQuestion(
-      account: account, provider: provider, method: method, url: url, event: .requestSend, caller: caller)
+      account: account, provider: provider, method: request.method, hasBody: request.body != nil, url: url,
+      event: .requestSend, caller: caller)
   }
 }
 

@@ -228,7 +228,7 @@ package struct RequestSender: Sendable {
   }
 
   private func question(_ machine: RequestMachine, at provider: ProviderName) -> RequestQuestion {
-    judge.question(request.method, machine.target.url, of: account.id, at: provider)
+    judge.question(request, machine.target.url, of: account.id, at: provider)
   }
 
   // MARK: tokens

@@ -9,13 +9,6 @@ package struct RoleCredentials: Sendable {
   package var secretAccessKey: Secret
   package var sessionToken: Secret
   package var lifetime: Milliseconds
-
-  package init(accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret, lifetime: Milliseconds) {
-    self.accessKeyID = accessKeyID
-    self.secretAccessKey = secretAccessKey
-    self.sessionToken = sessionToken
-    self.lifetime = lifetime
-  }
 }
 
 /// The exchange of an ID token for the credentials of a role (AWS STS, `AssumeRoleWithWebIdentity`). It spends nothing:

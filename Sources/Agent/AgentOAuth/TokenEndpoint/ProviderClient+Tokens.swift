@@ -49,17 +49,15 @@ extension ProviderClient {
     _ form: consuming FormBody, boundTo device: DeviceKey?, mayRotate: Bool = false,
     beforeSending: (@Sendable () async -> Bool)? = nil
   ) async -> TokenAnswer {
-    guard provider.endpoints.token != nil else { return .failed(.misconfigured("noTokenEndpoint")) }
-    let outcome = await exchange(form, boundTo: device, beforeSending: beforeSending)
+    guard let endpoint = provider.endpoints.token else { return .failed(.misconfigured("noTokenEndpoint")) }
+    let outcome = await send(form.finish(), to: endpoint, boundTo: device, beforeSending: beforeSending)
     return judge(outcome, isBound: device != nil, mayRotate: mayRotate)
   }
 
-  /// Sends one request to the token endpoint, with the client's authentication and, by a `device`, with a proof.
-  package func exchange(
-    _ form: consuming FormBody, boundTo device: DeviceKey? = nil, beforeSending: (@Sendable () async -> Bool)? = nil
-  ) async -> HTTPOutcome {
+  /// Sends one request to the token endpoint, for callers that read its answer in a way of their own.
+  package func exchange(_ form: consuming FormBody, boundTo device: DeviceKey? = nil) async -> HTTPOutcome {
     guard let endpoint = provider.endpoints.token else { return .notConnected(.invalidURL) }
-    return await send(form.finish(), to: endpoint, boundTo: device, beforeSending: beforeSending)
+    return await send(form.finish(), to: endpoint, boundTo: device)
   }
 
   /// `mayRotate`: the request carried a refresh token that the provider may have spent. Of a response that was cut,

@@ -43,14 +43,6 @@ package struct StagedAnswer: Sendable {
   }
 }
 
-/// The outcome of storing an intent: only a durable one may be sent.
-package enum IntentOutcome: Sendable {
-  case durable
-  case accountChanged
-  /// Another copy of the store went on, and may have spent the refresh token.
-  case storeIsOld
-}
-
 /// The place of an answer once it is durable.
 package enum Kept: Sendable {
   case staged
@@ -113,22 +105,24 @@ package struct ExchangeJournal {
   }
 
   /// Before step 1: takes the next count of the store, and with it the anchor, so that of two agents on copies of one
-  /// store only one sends a refresh token.
-  package func claim(for intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<IntentOutcome> {
-    guard vault.directory.current(id, epoch: intent.epoch) != nil else { return .unchanged(.accountChanged) }
-    guard try mayBegin(id) else { return .unchanged(.storeIsOld) }
+  /// store only one sends a refresh token. False if both looked at the same moment, and the other one has it. Takes
+  /// nothing for an account that has gone on, which `begin` tells.
+  ///
+  /// - Throws: `.rolledBack` if another copy of the store went on, and may have spent the refresh token.
+  package func claim(for intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<Bool> {
+    guard vault.directory.current(id, epoch: intent.epoch) != nil else { return .unchanged(true) }
+    try requireNewest(id)
     let records = vault.records
-    return ChangeSet([.claim], of: id) { _ in
-      // Two copies of the store may have looked at the same moment.
-      records.witness.isOvertaken ? .storeIsOld : .durable
-    }
+    return ChangeSet([.claim], of: id) { _ in !records.witness.isOvertaken }
   }
 
   /// Step 1: stores the intent once the connection stands and before the request is sent on it, if there is room for
   /// its answer, too.
-  package func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<IntentOutcome> {
-    guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(.accountChanged) }
-    guard try mayBegin(id) else { return .unchanged(.storeIsOld) }
+  package func begin(
+    _ intent: ExchangeIntent, of id: AccountID
+  ) throws(AgentFailure) -> ChangeSet<ExchangeMachine.Beginning> {
+    guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(.overtaken) }
+    try requireNewest(id)
     // A staged answer to an earlier request does not belong to this one.
     return ChangeSet(
       [.put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)], of: id, result: .durable)
@@ -136,21 +130,22 @@ package struct ExchangeJournal {
 
   /// Step 2: marks the durable intent as leaving. It is enough that the mark survives the process: after a power cut a
   /// missing one proves nothing (`ExchangeMachine.recover`). The next commit that is synced syncs it too.
-  package func mark(_ leaving: ExchangeIntent, of id: AccountID) -> ChangeSet<IntentOutcome> {
-    guard let profile = vault.directory.current(id, epoch: leaving.epoch) else { return .unchanged(.accountChanged) }
+  package func mark(_ leaving: ExchangeIntent, of id: AccountID) -> ChangeSet<ExchangeMachine.Marking> {
+    guard let profile = vault.directory.current(id, epoch: leaving.epoch) else { return .unchanged(.overtaken) }
     var changes = ChangeSet(
-      [.put(profile.partition, .intent, leaving.record)], of: id, result: IntentOutcome.durable)
+      [.put(profile.partition, .intent, leaving.record)], of: id, result: ExchangeMachine.Marking.done)
     changes.durability = .kernel
     return changes
   }
 
-  /// False if another copy of the store went on. Throws if the answer could not be stored.
-  private func mayBegin(_ id: AccountID) throws(AgentFailure) -> Bool {
-    try vault.withRecords(of: id) { (records) throws(VaultFailure) in
+  /// Throws if another copy of the store went on, or if the answer could not be stored.
+  private func requireNewest(_ id: AccountID) throws(AgentFailure) {
+    let isNewest = try vault.withRecords(of: id) { (records) throws(VaultFailure) in
       guard try records.isNewest() else { return false }
       try records.checkWritable()
       return true
     }
+    guard isNewest else { throw .rolledBack }
   }
 
   /// Step 4: stores the raw answer before it is read.

@@ -70,6 +70,8 @@ package struct OperationContent: Sendable {
     }
 
     var isRead: Bool { RequestMachine.isRead(method) }
+
+    package var hasBody: Bool { body.map { $0.count > 0 } ?? false }
   }
 
   package var request: Request?

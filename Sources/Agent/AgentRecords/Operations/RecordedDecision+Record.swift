@@ -30,19 +30,7 @@ extension RecordedDecision {
       writer.member("check", failure.check.rawValue)
       writer.member("reason", failure.reason.rawValue)
       writer.key("facts")
-      writer.beginObject()
-      for (name, fact) in failure.facts.sorted(by: { $0.key < $1.key }) {
-        writer.key(name)
-        switch fact {
-        case .seconds(let seconds): writer.integer(seconds)
-        case .word(let word): writer.string(word)
-        case .words(let words):
-          writer.beginArray()
-          for word in words { writer.string(word) }
-          writer.endArray()
-        }
-      }
-      writer.endObject()
+      failure.writeFacts(to: &writer)
       writer.endObject()
     }
     writer.endArray()

@@ -67,8 +67,8 @@ struct CachedAnswers: ~Copyable {
 
   /// Answers a `token.get` of a fresh standard token, or a repeated `authorization.check`, on the reading thread.
   /// Returns false for every other request, which the method table then handles in full.
-  mutating func answer(_ line: UnsafeRawBufferPointer, _ root: JSONNode, at moment: () -> BootInstant) -> Bool {
-    guard let (id, question) = question(root), writeLine(id, question, at: moment()) else { return false }
+  mutating func answer(_ line: UnsafeRawBufferPointer, _ envelope: Envelope, at moment: () -> BootInstant) -> Bool {
+    guard let (id, question) = question(envelope), writeLine(id, question, at: moment()) else { return false }
     lastLine.remember(line, id: id)
     lastQuestion = question
     return true
@@ -147,14 +147,14 @@ struct CachedAnswers: ~Copyable {
 
   private mutating func answerMember(_ member: JSONNode, at moment: () -> BootInstant) -> Bool {
     if let (id, question) = repeatedQuestion(member.raw) { return write(id, question, at: moment()) }
-    guard let (id, question) = question(member), write(id, question, at: moment()) else { return false }
+    guard let (id, question) = question(Envelope(member)), write(id, question, at: moment()) else { return false }
     lastLine.remember(member.raw, id: id)
     lastQuestion = question
     return true
   }
 
   /// A member of a batch, whose first ones were answered: returns its answer, or nil.
-  mutating func object(_ member: JSONNode, at moment: () -> BootInstant) -> WireBytes? {
+  mutating func object(_ member: Envelope, at moment: () -> BootInstant) -> WireBytes? {
     defer { answers.reset() }
     guard let (id, question) = question(member), write(id, question, at: moment()) else { return nil }
     return answers.withBytes { WireBytes($0) }
@@ -170,8 +170,8 @@ struct CachedAnswers: ~Copyable {
     return (id, lastQuestion)
   }
 
-  private mutating func question(_ root: JSONNode) -> (id: UnsafeRawBufferPointer, Question)? {
-    guard case .request(let id?, let method, let params?) = Envelope(root) else { return nil }
+  private mutating func question(_ envelope: Envelope) -> (id: UnsafeRawBufferPointer, Question)? {
+    guard case .request(let id?, let method, let params?) = envelope else { return nil }
     let isToken = method.isText("token.get")
     guard isToken || method.isText("authorization.check"), params.kind == .object, dispatcher.mayAnswerNow(id),
       let question = isToken ? tokenQuestion(params) : decisionQuestion(params)

@@ -145,10 +145,11 @@ public final class Connection: Conversation, @unchecked Sendable {
   }
 
   private func takeRequest(_ line: UnsafeRawBufferPointer, _ root: JSONNode) {
-    if cached.answer(line, root, at: readTime) { return }
+    let envelope = Envelope(root)
+    if cached.answer(line, envelope, at: readTime) { return }
     mayHaveLeftSecretsOnStack = true
     cached.flush()
-    dispatcher.takeRequest(root, slot: .line(client.output))
+    dispatcher.take(envelope, of: root, slot: .line(client.output))
   }
 
   private func takeBatch(_ root: JSONNode) {

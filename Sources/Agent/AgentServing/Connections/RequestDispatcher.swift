@@ -50,40 +50,41 @@ final class RequestDispatcher: Sendable {
   /// - Parameters:
   ///   - answered: how many members, the first ones, were answered before; `answers` are theirs, joined by commas.
   ///   - cached: answers a member from memory, or returns nil.
-  func takeBatch(_ root: JSONNode, answered: Int, _ answers: WireBytes?, cached: (JSONNode) -> WireBytes?) {
+  func takeBatch(_ root: JSONNode, answered: Int, _ answers: WireBytes?, cached: (Envelope) -> WireBytes?) {
     guard root.elements.contains(where: { _ in true }) else {
       return AnswerSlot.line(client.output).fill(nil, FixedErrors.invalidRequest)
     }
     // Members that were answered before stand in the batch as one.
     var index = 0
-    let places = root.elements.count(where: Self.isAnswered) - answered + (answers == nil ? 0 : 1)
+    let places = root.elements.count { Envelope($0).isAnswered } - answered + (answers == nil ? 0 : 1)
     let batch = BatchAnswers(count: places, output: client.output)
     if let answers {
       batch.fill(index, answers)
       index += 1
     }
     for element in root.elements.dropFirst(answered) {
-      if let answer = cached(element) {
+      let envelope = Envelope(element)
+      if let answer = cached(envelope) {
         batch.fill(index, answer)
       } else {
-        takeRequest(element, slot: .batch(batch, index: index))
+        take(envelope, of: element, slot: .batch(batch, index: index))
       }
-      if Self.isAnswered(element) { index += 1 }
+      if envelope.isAnswered { index += 1 }
     }
   }
 
-  /// True for everything but a notification, also for an invalid request.
-  private static func isAnswered(_ element: JSONNode) -> Bool {
-    if case .request(nil, _, _) = Envelope(element) { false } else { true }
+  /// - Parameter node: the whole request.
+  func take(_ envelope: Envelope, of node: JSONNode, slot: AnswerSlot) {
+    switch envelope {
+    case .invalid(let rawID): slot.fill(rawID, FixedErrors.invalidRequest)
+    case .request(nil, let method, let params): takeNotification(node, method.string ?? "", params)
+    case .request(let rawID?, let method, let params): takeRequest(node, rawID, method.string ?? "", params, slot)
+    }
   }
 
-  func takeRequest(_ node: JSONNode, slot: AnswerSlot) {
-    guard case .request(let rawID, let methodNode, let params) = Envelope(node) else {
-      guard case .invalid(let rawID) = Envelope(node) else { return }
-      return slot.fill(rawID, FixedErrors.invalidRequest)
-    }
-    let name = methodNode.string ?? ""
-    guard let rawID else { return takeNotification(node, name, params) }
+  private func takeRequest(
+    _ node: JSONNode, _ rawID: UnsafeRawBufferPointer, _ name: String, _ params: JSONNode?, _ slot: AnswerSlot
+  ) {
     // Check this first: the client would take any answer with this id for the answer to the request in flight.
     guard !client.requests.contains(rawID) else {
       client.unserved(name, params)
@@ -279,4 +280,9 @@ final class RequestDispatcher: Sendable {
     client.used()
     if client.requests.end(), end.withLock({ $0 == .halfClosed }) { client.output.closeAfterFlush() }
   }
+}
+
+extension Envelope {
+  /// True for everything but a notification, also for an invalid request.
+  fileprivate var isAnswered: Bool { if case .request(nil, _, _) = self { false } else { true } }
 }

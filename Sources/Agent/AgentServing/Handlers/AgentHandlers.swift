@@ -79,6 +79,7 @@ enum AgentStatusHandler: MethodHandler {
       memoryLocked: agent.environment.configuration.isMemoryLocked(),
       confinement: WireConfinement(agent.environment.configuration.confinement ?? Confinement.none),
       configuration: agent.environment.configuration.path,
+      stateDirectory: call.limits == nil ? agent.environment.configuration.stateDirectory : nil,
       hardSignOutDemandedBy: agent.environment.configuration.hardSignOutDemandedBy,
       audit: WireAuditSettings(agent.environment.configuration.audit), administrator: administrator(agent),
       policySource: call.limits == nil ? await agent.policySource.status().map { WirePolicySource($0) } : nil,

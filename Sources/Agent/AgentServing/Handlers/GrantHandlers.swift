@@ -44,15 +44,19 @@ enum GrantCreateHandler: MethodHandler {
       }
       passOrigins = (passOrigins ?? []).union([origin])
     }
-    let request = CallerGrantRequest(
+    var request = CallerGrantRequest(
       client: params.client,
       accounts: try params.accounts.map { selector throws(AgentFailure) in try call.pinned(selector) },
-      patterns: patterns, scopes: params.scopes, resources: params.resources,
-      detailTypes: params.authorizationDetailTypes, origins: origins,
-      passOrigins: passOrigins.map { PassedOrigins($0).texts }, capabilities: params.capabilities,
-      isForAgent: isForAgent,
-      lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits)
-    let (grant, secret) = try await call.agent.vault.commit { vault throws(AgentFailure) in
+      patterns: patterns)
+    (request.scopes, request.resources) = (params.scopes, params.resources)
+    request.detailTypes = params.authorizationDetailTypes
+    request.origins = origins
+    request.passOrigins = passOrigins.map { PassedOrigins($0).texts }
+    request.capabilities = params.capabilities
+    request.isForAgent = isForAgent
+    request.lifetime = params.expiresInSeconds.map { .seconds(Int64($0)) }
+    request.maker = call.limits
+    let (grant, secret) = try await call.agent.vault.commit { [request] vault throws(AgentFailure) in
       try vault.callerGrants.create(request)
     }
     return GrantCreate.Result(

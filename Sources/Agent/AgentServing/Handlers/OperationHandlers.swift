@@ -17,13 +17,11 @@ enum OperationEnqueueHandler: MethodHandler {
   static func handle(
     _ params: OperationEnqueue.Params, _ call: Call
   ) async throws(AgentFailure) -> OperationEnqueue.Result {
-    let request = try params.request.map { (request) throws(AgentFailure) in
-      try Self.request(request, key: params.idempotencyKey)
-    }
+    let parameters = RequestParameters(params.request, key: params.idempotencyKey)
+    // They are made again when the request is sent; until then it is kept as the caller wrote it.
+    try parameters.requireFields()
+    let request = try params.request.map { (request) throws(AgentFailure) in try Self.request(request, parameters) }
     if let request { try call.requireCovers(originOf: request.url) }
-    if params.request == nil {
-      _ = try RequestParameters(method: "", idempotencyKey: params.idempotencyKey).fields()
-    }
     let enqueued = EnqueuedOperation(
       capability: params.capability,
       content: OperationContent(request: request, payload: params.payload?.withBytes { Secret(copying: $0) }),
@@ -38,16 +36,21 @@ enum OperationEnqueueHandler: MethodHandler {
   }
 
   private static func request(
-    _ wire: WireOperationRequest, key: String?
+    _ wire: WireOperationRequest, _ parameters: RequestParameters
   ) throws(AgentFailure) -> OperationContent.Request {
-    let parameters = RequestParameters(
-      method: wire.method, headers: wire.headers, body: wire.body, bodyBase64: wire.bodyBase64, idempotencyKey: key,
-      path: "/request")
-    _ = try parameters.fields()
     let content = try parameters.content() ?? wire.body.map { Secret(text: $0) }
     return OperationContent.Request(
       method: wire.method, url: wire.url, headers: parameters.headerList, body: content,
       isText: wire.bodyBase64 == nil)
+  }
+}
+
+extension RequestParameters {
+  /// Those of an operation: with its request, or with the key alone.
+  fileprivate init(_ request: WireOperationRequest?, key: String?) {
+    self.init(
+      method: request?.method ?? "", headers: request?.headers, body: request?.body, bodyBase64: request?.bodyBase64,
+      idempotencyKey: key, path: "/request")
   }
 }
 

@@ -18,7 +18,8 @@ enum RequestAuthorizeHandler: MethodHandler {
     let account = try await call.agent.accounts.actor(params.account)
     try TokenRejectHandler.refuse(demandIn: params.challenge, of: account.id, call)
     let wanted = RequestToAuthorize(
-      account: account.id, method: params.method, url: String(params.url.prefix { $0 != "#" }),
+      account: account.id, method: params.method, hasBody: params.hasBody,
+      url: String(params.url.prefix { $0 != "#" }),
       origins: params.origins.map { RequestTarget.origins($0) }, reach: params.accounts.map { Set($0) },
       limits: try call.agent.callerGrants.requestLimits(of: call.limits, as: params.grant),
       token: TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }),

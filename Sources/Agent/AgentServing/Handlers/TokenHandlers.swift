@@ -12,21 +12,21 @@ enum TokenGetHandler: MethodHandler {
   typealias Method = TokenGet
 
   static func handle(_ params: TokenGet.Params, _ call: Call) async throws(AgentFailure) -> TokenGet.Result {
+    let account = try await call.agent.accounts.actor(params.account)
     let minimum = Milliseconds.seconds(Int64(params.minimumLifetimeSeconds))
     // Whoever names no time is served a secret to its end.
     if params.minimumLifetimeSeconds != usualLifetimeSeconds {
-      try await call.agent.accounts.actor(params.account).requireSecretLives(for: minimum)
+      try await account.requireSecretLives(for: minimum)
     }
-    return try await token(params, .usable(minimumLifetime: minimum), call)
+    return try await token(of: account, params, .usable(minimumLifetime: minimum), call)
   }
 
   /// The default of the contract.
   private static let usualLifetimeSeconds = 60
 
   static func token(
-    _ params: WireTokenRequest, _ demand: TokenMachine.Demand, _ call: Call
+    of account: Account, _ params: WireTokenRequest, _ demand: TokenMachine.Demand, _ call: Call
   ) async throws(AgentFailure) -> WireToken {
-    let account = try await call.agent.accounts.actor(params.account)
     let key = try call.covered(TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }))
     let answer = try await withTimeout(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in
@@ -43,7 +43,8 @@ enum TokenRefreshHandler: MethodHandler {
   typealias Method = TokenRefresh
 
   static func handle(_ params: TokenRefresh.Params, _ call: Call) async throws(AgentFailure) -> TokenRefresh.Result {
-    try await TokenGetHandler.token(params, .forced, call)
+    let account = try await call.agent.accounts.actor(params.account)
+    return try await TokenGetHandler.token(of: account, params, .forced, call)
   }
 }
 

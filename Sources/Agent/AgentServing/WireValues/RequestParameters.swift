@@ -25,6 +25,9 @@ struct RequestParameters {
     }
   }
 
+  /// Throws if a field or the key may not be sent.
+  func requireFields() throws(AgentFailure) { _ = try fields() }
+
   /// Nil for an empty body.
   func content() throws(AgentFailure) -> Secret? {
     guard RequestMachine.canSend(method) else {

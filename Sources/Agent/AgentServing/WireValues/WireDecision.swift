@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentDecisions
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentRecords
 internal import AgentStore
 internal import JSONRPC
 
@@ -55,24 +56,7 @@ extension PolicyAssumption {
 
 extension WireFailedCheck {
   init(_ failure: Decision.Failure) {
-    var facts: RawJSON?
-    if !failure.facts.isEmpty {
-      facts = RawJSON { writer in
-        writer.beginObject()
-        for (name, fact) in failure.facts.sorted(by: { $0.key < $1.key }) {
-          writer.key(name)
-          switch fact {
-          case .seconds(let seconds): writer.integer(seconds)
-          case .word(let word): writer.string(word)
-          case .words(let words):
-            writer.beginArray()
-            for word in words { writer.string(word) }
-            writer.endArray()
-          }
-        }
-        writer.endObject()
-      }
-    }
+    let facts = failure.facts.isEmpty ? nil : RawJSON { failure.writeFacts(to: &$0) }
     self.init(check: failure.check.rawValue, reason: WireDecisionReason(failure.reason), facts: facts)
   }
 }

@@ -16,32 +16,22 @@ struct AccountJournal {
     try await vault.read { vault throws(AgentFailure) in try vault.journal.open(id) }
   }
 
-  /// False if the account has gone on, or the vault was locked: nothing may be sent.
-  func begin(_ intent: ExchangeIntent) async throws(AgentFailure) -> Bool {
+  /// Overtaken if the account has gone on, or the vault was locked.
+  func begin(_ intent: ExchangeIntent) async throws(AgentFailure) -> ExchangeMachine.Beginning {
     // The anchor is written before the intent: a death in between leaves no request in doubt.
-    let claimed = try await vault.commitIfOpen { vault throws(AgentFailure) in
+    let hasClaimed = try await vault.commitIfOpen { vault throws(AgentFailure) in
       try vault.journal.claim(for: intent, of: id)
     }
-    guard try isDurable(claimed) else { return false }
-    let begun = try await vault.commitIfOpen { vault throws(AgentFailure) in
+    guard let hasClaimed else { return .overtaken }
+    guard hasClaimed else { throw .rolledBack }
+    return try await vault.commitIfOpen { vault throws(AgentFailure) in
       try vault.journal.begin(intent, of: id)
-    }
-    return try isDurable(begun)
+    } ?? .overtaken
   }
 
-  /// Marks a durable intent as leaving. False if the account has gone on, or the vault was locked: nothing may be sent.
-  func mark(_ leaving: ExchangeIntent) async throws(AgentFailure) -> Bool {
-    let marked = try await vault.commitIfOpen { vault throws(AgentFailure) in vault.journal.mark(leaving, of: id) }
-    return try isDurable(marked)
-  }
-
-  /// False if the account changed or the vault was locked.
-  private func isDurable(_ outcome: IntentOutcome?) throws(AgentFailure) -> Bool {
-    switch outcome {
-    case .durable?: return true
-    case .accountChanged?, nil: return false
-    case .storeIsOld?: throw .rolledBack
-    }
+  /// Marks a durable intent as leaving. Overtaken if the account has gone on, or the vault was locked.
+  func mark(_ leaving: ExchangeIntent) async throws(AgentFailure) -> ExchangeMachine.Marking {
+    try await vault.commitIfOpen { vault throws(AgentFailure) in vault.journal.mark(leaving, of: id) } ?? .overtaken
   }
 
   /// Stores what the loading of the account found out about the journal's request.

@@ -94,6 +94,7 @@ extension ExchangeRunner {
     }
   }
 
+  /// Static, since the request's closure can't hold a part of the account.
   private static func mayLeave(_ run: ExchangeMachine.RunID, of account: isolated Account) async -> Bool {
     await account.exchanges.mayLeave(run, of: account)
   }
@@ -114,9 +115,8 @@ extension ExchangeRunner {
       return machine.began(run, .graceElapsed)
     }
     do throws(AgentFailure) {
-      let isDurable = try await account.journal.begin(intent)
-      guard machine.began(run, isDurable ? .durable : .overtaken), case .mark(let leaving)? = machine.step(of: run)
-      else { return false }
+      let beginning = try await account.journal.begin(intent)
+      guard machine.began(run, beginning), case .mark(let leaving)? = machine.step(of: run) else { return false }
       let marking = await mark(leaving, of: account)
       return machine.marked(run, marking)
     } catch {
@@ -129,7 +129,7 @@ extension ExchangeRunner {
   /// costs no sync, says when it may leave.
   private func mark(_ leaving: ExchangeIntent, of account: isolated Account) async -> ExchangeMachine.Marking {
     do throws(AgentFailure) {
-      return try await account.journal.mark(leaving) ? .done : .overtaken
+      return try await account.journal.mark(leaving)
     } catch {
       account.noteStoreError(error)
       return .storeFailed

@@ -37,15 +37,11 @@ final class ExchangeRunner {
   /// The raw answers that `machine` refers to.
   let answers = ReceivedAnswers()
 
-  /// The token machine began an attempt.
+  /// The token machine began an attempt. Static, since work in the background can't hold a part of the account.
   static func run(_ attempt: TokenMachine.Attempt, of account: isolated Account) async {
-    await account.exchanges.run(attempt, of: account)
-  }
-
-  private func run(_ attempt: TokenMachine.Attempt, of account: isolated Account) async {
-    let run = account.dependencies.gate.ticket()
-    perform(machine.begin(attempt, as: run), of: account)
-    await carryOut(run, of: account)
+    let (run, exchanges) = (account.dependencies.gate.ticket(), account.exchanges)
+    exchanges.perform(exchanges.machine.begin(attempt, as: run), of: account)
+    await exchanges.carryOut(run, of: account)
   }
 
   /// The vault was locked: an answer that could not be stored goes to the inbox.

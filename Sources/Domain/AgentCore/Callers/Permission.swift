@@ -140,10 +140,13 @@ public struct Permission: Hashable, Sendable {
   public func covers(origin: String) -> Bool { origins?.containsExactly(origin) ?? true }
 
   /// Whether the caller may have a request of this method sent that no capability of the policy names.
-  public func coversUnnamed(_ method: String) -> Bool { !isForAgent || Self.isReading(method) }
+  public func coversUnnamed(_ method: String, hasBody: Bool) -> Bool {
+    !isForAgent || Self.isReading(method, hasBody: hasBody)
+  }
 
-  /// True for the methods that an AI agent has without the policy's word.
-  public static func isReading(_ method: String) -> Bool { readingMethods.contains(method) }
+  /// True for the requests that an AI agent has without the policy's word. Of a GET with a body only the server knows
+  /// whether it changes something (RFC 9110 §9.3.1).
+  public static func isReading(_ method: String, hasBody: Bool) -> Bool { readingMethods.contains(method) && !hasBody }
 
   /// What no AI agent is given, whatever its grant names: they have the agent ask any host, or change the rules that
   /// the AI agent is under.

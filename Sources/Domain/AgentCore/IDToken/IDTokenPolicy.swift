@@ -27,8 +27,6 @@ public enum IDTokenPolicy {
   public struct Verdict: Sendable, Equatable {
     public var failures: [IDTokenFailure] = []
     public var warnings: [IDTokenWarning] = []
-    /// True if no check failed.
-    public var isBelieved: Bool { failures.isEmpty }
   }
 
   /// The requested authentication context (`acr`).

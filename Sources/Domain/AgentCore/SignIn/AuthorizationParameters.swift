@@ -2,9 +2,6 @@
 /// `access_type`, `domain_hint`. Names that the protocol owns are refused, so that no configuration can weaken a
 /// sign-in or send its answer elsewhere.
 public enum AuthorizationParameters {
-  /// As many as any provider documents, and few enough for the address of a page.
-  public static let mostParameters = 32
-
   /// Why a parameter is refused.
   public enum Refusal: Error, Equatable, Sendable {
     /// The agent sets this parameter, or must not send it.

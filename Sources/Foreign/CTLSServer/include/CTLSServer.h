@@ -51,7 +51,5 @@ int ctls_session_accept(ctls_session *session);
 const char *ctls_session_name(const ctls_session *session);
 ssize_t ctls_session_read(ctls_session *session, void *bytes, size_t capacity);
 ssize_t ctls_session_write(ctls_session *session, const void *bytes, size_t count);
-/// True if bytes can be read that the socket does not announce.
-bool ctls_session_has_pending(const ctls_session *session);
 /// Tells the peer that nothing follows.
 void ctls_session_close(ctls_session *session);

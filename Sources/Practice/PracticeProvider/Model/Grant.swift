@@ -43,7 +43,6 @@ struct AccessToken: Sendable {
   let grantID: String
   let scopes: [String]
   let audience: [String]
-  let issuedAtMilliseconds: Int64
   let expiresAtMilliseconds: Int64
   /// The thumbprint of the key that it is bound to; nil for a bearer token.
   var thumbprint: String?

@@ -119,7 +119,6 @@ struct TokenFamilies {
       grantID: grant.id,
       scopes: scopes,
       audience: audience,
-      issuedAtMilliseconds: context.now,
       expiresAtMilliseconds: context.now + Int64(options.accessTokenLifetimeSeconds) * 1000,
       thumbprint: key
     )

@@ -4,14 +4,17 @@ import Foundation
 final class Narrator {
   /// Enough to distinguish two tokens (JWTs begin alike), too little to use one.
   private static let shownTokenCharacters = (beginning: 12, end: 5)
-  private static let width = 100
+  /// Longer lines are hard to read, however wide the terminal is.
+  private static let mostColumns = 100
 
   private var step = 0
   private let hasColour: Bool
+  private let columns: Int
 
   init() {
     let environment = ProcessInfo.processInfo.environment
     hasColour = isatty(1) == 1 && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    columns = min(Terminal.columns, Self.mostColumns)
   }
 
   func heading(_ text: String) {
@@ -32,7 +35,14 @@ final class Narrator {
 
   func output(_ text: String) {
     for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast(text.hasSuffix("\n") ? 1 : 0) {
-      Terminal.print(line.isEmpty ? "" : "   " + Self.cut(String(line)))
+      let indentation = "   " + line.prefix { $0 == " " }
+      let words = line.drop { $0 == " " }
+      // The columns of a table stay as they are.
+      let isTable = words.contains("  ")
+      Terminal.print(
+        isTable || words.isEmpty
+          ? Self.cut(words.isEmpty ? "" : indentation + words)
+          : wrapped(Self.cut(String(words), width: .max), indentation: indentation))
     }
   }
 
@@ -58,7 +68,7 @@ final class Narrator {
     var lines: [String] = []
     var line = ""
     for word in text.split(whereSeparator: \.isWhitespace) {
-      if !line.isEmpty, indentation.count + line.count + 1 + word.count > Self.width {
+      if !line.isEmpty, indentation.count + line.count + 1 + word.count > columns {
         lines.append(line)
         line = ""
       }

@@ -105,5 +105,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "9fd6d00e9df577791df96d5fdc16b306d3edcd44c11c28857d88746595de180e"
+  public static let schemaDigest = "8c7c2505df21cb0f6cee3bc59deeb17300e26e546b562adcfee62916f68c918a"
 }

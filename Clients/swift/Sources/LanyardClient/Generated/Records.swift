@@ -1047,6 +1047,8 @@ public struct AgentStatusResult: Record, WireRecord {
   public var accounts: AccountCounts?
   /// The path of the configuration file that the agent read at its start; absent without one.
   public var configuration: String?
+  /// The directory of the store; absent for a limited caller.
+  public var stateDirectory: String?
   /// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
   public var hardSignOutDemandedBy: String?
   /// For programs that export the audit log; absent if the configuration has no member `audit`.
@@ -1076,6 +1078,7 @@ public struct AgentStatusResult: Record, WireRecord {
     confinement: Confinement,
     accounts: AccountCounts? = nil,
     configuration: String? = nil,
+    stateDirectory: String? = nil,
     hardSignOutDemandedBy: String? = nil,
     audit: AuditSettings? = nil,
     administrator: AdministratorState? = nil,
@@ -1097,6 +1100,7 @@ public struct AgentStatusResult: Record, WireRecord {
     self.confinement = confinement
     self.accounts = accounts
     self.configuration = configuration
+    self.stateDirectory = stateDirectory
     self.hardSignOutDemandedBy = hardSignOutDemandedBy
     self.audit = audit
     self.administrator = administrator
@@ -1105,7 +1109,7 @@ public struct AgentStatusResult: Record, WireRecord {
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "hardSignOutDemandedBy", "audit", "administrator", "policySource", "trust"]
+  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "stateDirectory", "hardSignOutDemandedBy", "audit", "administrator", "policySource", "trust"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     locked = try members.required("locked")
@@ -1122,6 +1126,7 @@ public struct AgentStatusResult: Record, WireRecord {
     confinement = try members.required("confinement")
     accounts = try members.optional("accounts")
     configuration = try members.optional("configuration")
+    stateDirectory = try members.optional("stateDirectory")
     hardSignOutDemandedBy = try members.optional("hardSignOutDemandedBy")
     audit = try members.optional("audit")
     administrator = try members.optional("administrator")
@@ -1145,6 +1150,7 @@ public struct AgentStatusResult: Record, WireRecord {
     writer.member("confinement", confinement)
     writer.member("accounts", accounts)
     writer.member("configuration", configuration)
+    writer.member("stateDirectory", stateDirectory)
     writer.member("hardSignOutDemandedBy", hardSignOutDemandedBy)
     writer.member("audit", audit)
     writer.member("administrator", administrator)

@@ -414,6 +414,7 @@ enum TypedCalls {
         account: params.required("account"),
         method: params.required("method"),
         url: params.required("url"),
+        hasBody: params.optional("hasBody"),
         origins: params.optional("origins"),
         grant: params.optional("grant"),
         accounts: params.optional("accounts"),

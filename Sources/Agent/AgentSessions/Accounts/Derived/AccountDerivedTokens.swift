@@ -148,11 +148,7 @@ final class AccountDerivedTokens {
     _ key: DerivedTokenKey, _ failure: ExchangeFailure, _ session: UInt64, of account: isolated Account
   ) -> AgentFailure {
     guard self.session == session else { return .token(.signedOut, account.id) }
-    let jitter = account.dependencies.environment.entropy.fraction()
-    let pause = machine.failed(key, failure, at: account.clock.boot(), jitter: jitter)
-    account.dependencies.environment.log.log(
-      .notice, "token exchange failed",
-      [(.account, .hashed(account.id.text)), (.reason, .name(failure.kind.rawValue))])
+    let pause = machine.failed(key, failure, of: account, logging: "token exchange failed")
     return .exchange(failure, retryAfter: pause, account.id)
   }
 }

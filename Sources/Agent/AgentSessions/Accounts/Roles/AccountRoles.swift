@@ -163,11 +163,7 @@ final class AccountRoles {
     _ role: RoleSession, _ failure: ExchangeFailure, _ session: UInt64, of account: isolated Account
   ) -> AgentFailure {
     guard self.session == session else { return .token(.signedOut, account.id) }
-    let jitter = account.dependencies.environment.entropy.fraction()
-    let pause = machine.failed(role, failure, at: account.clock.boot(), jitter: jitter)
-    account.dependencies.environment.log.log(
-      .notice, "role exchange failed",
-      [(.account, .hashed(account.id.text)), (.reason, .name(failure.kind.rawValue))])
+    let pause = machine.failed(role, failure, of: account, logging: "role exchange failed")
     return .role(failure, retryAfter: pause, account.id)
   }
 }

@@ -81,7 +81,7 @@ struct GrantCreate: ParsableCommand {
   @Flag(
     name: .customLong("agent"),
     help: ArgumentHelp(
-      "The program is an AI agent: its requests may only read (GET and HEAD), unless the policy says otherwise. "
+      "The program is an AI agent: its requests may only read (GET and HEAD without a body), unless the policy says otherwise. "
         + "Without --can and -m it may send requests, and gets no token."))
   var isForAgent = false
 

@@ -67,8 +67,7 @@ struct Logout: ParsableCommand {
     guard !all else { return try signOutOfAll(via: &agent) }
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     do throws(CommandFailure) {
-      let selector = try selection.isNamed ? selection.located(via: &agent) : confirmed(selection, via: &agent)
-      let outcome = try signOut(selector, via: &agent)
+      let outcome = try signOut(of: selection, via: &agent)
       if common.json {
         Output.answer(json: outcome.json)
       } else {
@@ -85,10 +84,20 @@ struct Logout: ParsableCommand {
   /// What it does besides its default, as a person types it: behind the name of the command, or of the account.
   var optionWords: String { (mode == .soft ? "" : " --\(mode.rawValue)") + (open ? " --open" : "") }
 
+  private func signOut(
+    of selection: AccountSelection, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> SignOutOutcome {
+    guard selection.isNamed else { return try signOut(confirmed(selection, via: &agent), via: &agent) }
+    let selector = try selection.located(via: &agent)
+    // A person sees the account's name; `--json` needs only the answer.
+    guard !common.json else { return try signOut(selector, showing: nil, via: &agent) }
+    return try signOut(AccountInfo.named(selector, via: &agent), via: &agent)
+  }
+
   /// Shows the account that was not named, and asks.
   private func confirmed(
     _ selection: AccountSelection, via agent: inout AgentConnection
-  ) throws(CommandFailure) -> String {
+  ) throws(CommandFailure) -> AccountInfo {
     let account = try AccountInfo.named(selection.selector, via: &agent)
     let erases = mode == .hard || !yes && !common.json && Terminal.canAsk && isHardDemanded(via: &agent)
     if account.state != "signedOut" || erases {
@@ -96,7 +105,7 @@ struct Logout: ParsableCommand {
       let question = UnnamedAccount(act: act, command: "lanyard logout\(optionWords)", yes: yes, json: common.json)
       try question.confirm(account, because: selection.reason)
     }
-    return account.id
+    return account
   }
 
   /// True if the configuration demands that every sign-out erases.
@@ -144,11 +153,16 @@ struct Logout: ParsableCommand {
   /// Accounts that `tellNoneActive` names; `lanyard list` has the others.
   private static let mostProposed = 3
 
-  func signOut(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> SignOutOutcome {
-    // A person sees the account's name; `--json` needs only the answer.
-    let account = common.json ? nil : try AccountInfo.named(selector, via: &agent)
+  func signOut(_ account: AccountInfo, via agent: inout AgentConnection) throws(CommandFailure) -> SignOutOutcome {
+    try signOut(account.id, showing: common.json ? nil : account, via: &agent)
+  }
+
+  /// `account`: what a person is told of it.
+  private func signOut(
+    _ selector: String, showing account: AccountInfo?, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> SignOutOutcome {
     var outcome = try agent.call("account.signOut") { writer in
-      writer.member("account", account?.id ?? selector)
+      writer.member("account", selector)
       writer.member("mode", mode.rawValue)
     } result: {
       SignOutOutcome($0, of: account)

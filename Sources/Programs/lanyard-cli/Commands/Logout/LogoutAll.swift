@@ -21,7 +21,7 @@ extension Logout {
     var failures: [CommandFailure] = []
     for account in accounts {
       do throws(CommandFailure) {
-        let outcome = try signOut(account.id, via: &agent)
+        let outcome = try signOut(account, via: &agent)
         told.append(outcome.json)
         if !common.json { outcome.show() }
         leavesNoneActive = leavesNoneActive || outcome.leavesNoneActive

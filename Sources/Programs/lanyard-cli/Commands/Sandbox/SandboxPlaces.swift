@@ -1,6 +1,7 @@
 import CommandSupport
 import FileRules
 import Glibc
+import JSONRPC
 
 /// Which directories of this machine a sandbox may show.
 struct SandboxPlaces {
@@ -16,6 +17,7 @@ struct SandboxPlaces {
     self.home = home
     var places: [(String?, String)] = [
       (AgentPaths.stateDirectory, "the agent's accounts"),
+      (Self.stateOfTheRunningAgent, "the agent's accounts"),
       (try StoreFile.configuration("lanyard"), "Lanyard's configuration"),
     ]
     // Without a place there is no socket, either.
@@ -24,6 +26,17 @@ struct SandboxPlaces {
     // What is not there yet may be there later.
     hiddenPlaces = places.compactMap { path, what in path.map { (path: Self.real($0) ?? $0, what: what) } }
   }
+
+  /// Another than the usual one, if it was started with `--state-dir`.
+  private static var stateOfTheRunningAgent: String? {
+    guard
+      var agent = try? Agent.connect(mayStart: false, tellsWaiting: false, patienceMilliseconds: patienceMilliseconds)
+    else { return nil }
+    return (try? agent.call("agent.status") { $0["stateDirectory"]?.string }) ?? nil
+  }
+
+  /// The agent answers `agent.status` at once.
+  private static let patienceMilliseconds: Int32 = 5_000
 
   /// Who reaches these has programs started outside, or signs with the person's keys. No mount that is only read keeps a
   /// program from connecting to a socket.

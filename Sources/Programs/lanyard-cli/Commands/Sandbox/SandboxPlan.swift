@@ -1,3 +1,5 @@
+import CommandSupport
+
 /// What a sandbox shows of this machine's files, and how bwrap(1) makes it.
 struct SandboxPlan: Equatable {
   /// A directory of a profile that is kept between runs.
@@ -35,7 +37,6 @@ struct SandboxPlan: Equatable {
 
   /// Where the command sees the certificate of the run's authority.
   static let certificate = "/run/lanyard/authorities.pem"
-  private static let entry = "/run/lanyard/enter"
 
   /// The options of bwrap, then the words of the program that enters.
   ///
@@ -61,9 +62,9 @@ struct SandboxPlan: Equatable {
     words += ["--dev", "/dev"]
     for path in ["/tmp", "/var/tmp", "/run", home] { words += ["--tmpfs", path] }
     for place in places { words += [place.option, place.outside, place.inside] }
-    words += ["--ro-bind", program, Self.entry]
+    words += ["--ro-bind", program, InsideSandbox.entry]
     if let certificate { words += ["--ro-bind", certificate, Self.certificate] }
-    return words + ["--chdir", directory, Self.entry] + entry
+    return words + ["--chdir", directory, InsideSandbox.entry] + entry
   }
 
   private struct Place {

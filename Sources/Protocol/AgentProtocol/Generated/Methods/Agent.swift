@@ -128,6 +128,8 @@ public enum AgentStatus: RPCMethod {
     public var confinement: WireConfinement
     /// The path of the configuration file that the agent read at its start; absent without one.
     public var configuration: String?
+    /// The directory of the store; absent for a limited caller.
+    public var stateDirectory: String?
     /// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
     public var hardSignOutDemandedBy: String?
     /// For programs that export the audit log; absent if the configuration has no member `audit`.
@@ -155,6 +157,7 @@ public enum AgentStatus: RPCMethod {
       memoryLocked: Bool,
       confinement: WireConfinement,
       configuration: String? = nil,
+      stateDirectory: String? = nil,
       hardSignOutDemandedBy: String? = nil,
       audit: WireAuditSettings? = nil,
       administrator: WireAdministratorState? = nil,
@@ -175,6 +178,7 @@ public enum AgentStatus: RPCMethod {
       self.memoryLocked = memoryLocked
       self.confinement = confinement
       self.configuration = configuration
+      self.stateDirectory = stateDirectory
       self.hardSignOutDemandedBy = hardSignOutDemandedBy
       self.audit = audit
       self.administrator = administrator
@@ -215,6 +219,10 @@ public enum AgentStatus: RPCMethod {
       if let configuration {
         writer.key("configuration")
         writer.string(configuration)
+      }
+      if let stateDirectory {
+        writer.key("stateDirectory")
+        writer.string(stateDirectory)
       }
       if let hardSignOutDemandedBy {
         writer.key("hardSignOutDemandedBy")

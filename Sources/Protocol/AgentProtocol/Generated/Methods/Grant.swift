@@ -40,7 +40,7 @@ public enum GrantCreate: RPCMethod {
     /// The capabilities of operations that `operation.claim` may take although other callers enqueued them; absent:
     /// all, or with `agent` only what was enqueued under this grant, or under one that was made under it.
     public var capabilities: [String]?
-    /// The client is an AI agent: its requests may only have the methods GET and HEAD.
+    /// The client is an AI agent: its requests may only have the methods GET and HEAD, and no body.
     public var agent: Bool?
     /// The lifetime of the grant, in seconds; absent: until it is revoked.
     public var expiresInSeconds: Int?

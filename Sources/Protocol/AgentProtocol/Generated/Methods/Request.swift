@@ -10,9 +10,9 @@ public import Secrets
 /// token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
 /// `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only
 /// if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no
-/// capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A WebSocket is no
-/// read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in the audit log,
-/// too. Each answer is one use of a budget.
+/// capability names is allowed, except that an AI agent's grant then has GET and HEAD only, and no body (1007). A
+/// WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in
+/// the audit log, too. Each answer is one use of a budget.
 public enum RequestAuthorize: RPCMethod {
   public static let info = MethodInfo(
     name: "request.authorize", since: "1",
@@ -27,6 +27,8 @@ public enum RequestAuthorize: RPCMethod {
     public var method: String
     /// The URL of the request. Its query decides nothing: a person who is asked sees it.
     public var url: String
+    /// The request has a body. Servers may take a GET with one for a change, so that it is no read of an AI agent.
+    public var hasBody: Bool
     /// Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other is 6001.
     /// Absent: all of them.
     public var origins: [String]?
@@ -60,6 +62,7 @@ public enum RequestAuthorize: RPCMethod {
       var account: AccountSelector?
       var method: String?
       var url: String?
+      var hasBody: Bool = false
       var origins: [String]?
       var grant: String?
       var accounts: [AccountID]?
@@ -77,6 +80,8 @@ public enum RequestAuthorize: RPCMethod {
           method = try reading("method") { () throws(ParamsProblem) in try memberValue.text(.httpMethod) }
         } else if memberName.isText("url") {
           url = try reading("url") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+        } else if memberName.isText("hasBody") {
+          hasBody = try reading("hasBody") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("origins") {
           origins = try reading("origins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
         } else if memberName.isText("grant") {
@@ -107,6 +112,7 @@ public enum RequestAuthorize: RPCMethod {
       self.account = account
       self.method = method
       self.url = url
+      self.hasBody = hasBody
       self.origins = origins
       self.grant = grant
       self.accounts = accounts

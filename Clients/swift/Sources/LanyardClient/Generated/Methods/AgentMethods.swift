@@ -39,8 +39,8 @@ public struct AgentMethods: Sendable {
   ///
   /// - Returns: `AgentStatusResult`: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
   ///   `pendingRevocations`, `pendingOperations`, `connections`, `startedAt`, `version`, `callersAreTrusted`,
-  ///   `memoryLocked`, `confinement`, `configuration`, `hardSignOutDemandedBy`, `audit`, `administrator`,
-  ///   `policySource`, `trust`.
+  ///   `memoryLocked`, `confinement`, `configuration`, `stateDirectory`, `hardSignOutDemandedBy`, `audit`,
+  ///   `administrator`, `policySource`, `trust`.
   /// - Throws: ``LanyardError``: `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`,
   ///   `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection.
   ///   `CancellationError` if the task is cancelled.

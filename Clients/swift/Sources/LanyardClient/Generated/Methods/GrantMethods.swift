@@ -31,7 +31,7 @@ public struct GrantMethods: Sendable {
   ///   - capabilities: The capabilities of operations that `operation.claim` may take although other callers
   ///     enqueued them; absent: all, or with `agent` only what was enqueued under this grant, or under one that was
   ///     made under it.
-  ///   - agent: The client is an AI agent: its requests may only have the methods GET and HEAD.
+  ///   - agent: The client is an AI agent: its requests may only have the methods GET and HEAD, and no body.
   ///   - expiresInSeconds: The lifetime of the grant, in seconds; absent: until it is revoked.
   /// - Returns: `GrantCreateResult`: with `grant`, `secret`, `client`, `accounts`, `methods`, `scopes`,
   ///   `resources`, `origins`, `passOrigins`, `authorizationDetailTypes`, `capabilities`, `agent`, `createdAt`,

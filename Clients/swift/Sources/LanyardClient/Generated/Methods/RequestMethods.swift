@@ -16,15 +16,17 @@ public struct RequestMethods: Sendable {
   /// token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
   /// `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
   /// only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
-  /// that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
-  /// WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in
-  /// the audit log, too. Each answer is one use of a budget.
+  /// that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only, and no body
+  /// (1007). A WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has
+  /// an entry in the audit log, too. Each answer is one use of a budget.
   ///
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
   ///   - method: `WEBSOCKET` for the handshake of a WebSocket (RFC 6455), which is a GET on the wire and no read.
   ///   - url: The URL of the request. Its query decides nothing: a person who is asked sees it.
+  ///   - hasBody: The request has a body. Servers may take a GET with one for a change, so that it is no read of an
+  ///     AI agent. The agent's default: `false`.
   ///   - origins: Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other
   ///     is 6001. Absent: all of them.
   ///   - grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than the
@@ -57,6 +59,7 @@ public struct RequestMethods: Sendable {
     account: String,
     method: String,
     url: String,
+    hasBody: Bool? = nil,
     origins: [String]? = nil,
     grant: String? = nil,
     accounts: [String]? = nil,
@@ -72,6 +75,7 @@ public struct RequestMethods: Sendable {
       $0.member("account", account)
       $0.member("method", method)
       $0.member("url", url)
+      $0.member("hasBody", hasBody)
       $0.member("origins", origins)
       $0.member("grant", grant)
       $0.member("accounts", accounts)
