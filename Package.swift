@@ -281,7 +281,7 @@ let programs: [Target] = [
       "AgentCore", "AgentModel", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "DirectoryFiles",
       "FileRules", "JSONRPC", "MCPBridge", "StreamingHTTP", "Threads",
     ]
-  ),  // a server of MCP on stdio that is a remote one
+  ),  // a server of MCP on stdio that is a remote one, or the agent's own tools
   program(
     "lanyard-proxy",
     [

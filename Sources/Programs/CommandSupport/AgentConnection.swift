@@ -15,6 +15,8 @@ public struct AgentConnection: ~Copyable {
   public var tellsWaiting = true
   /// For whom `WaitingLine` says that the command waits, where no parameter of the request tells.
   public var waitsFor: String?
+  /// What else a call heeds while it waits for its answer.
+  public var watch = CallWatch()
   /// The milliseconds that the first answer was waited for before this value was made.
   private var waited: Int32 = 0
 
@@ -40,7 +42,8 @@ public struct AgentConnection: ~Copyable {
   ///
   /// Drops notifications that arrive before the answer.
   ///
-  /// - Throws: the agent's error, `wentAway`, or after `patienceMilliseconds` `agentSilent`.
+  /// - Throws: the agent's error, `wentAway`, after `patienceMilliseconds` `agentSilent`, or `withdrawn` at the end that
+  ///   `watch` names.
   @discardableResult
   public mutating func call<Result>(
     _ method: String, params: (inout JSONWriter) -> Void = { _ in }, result: (JSONNode) throws(CommandFailure) -> Result
@@ -65,13 +68,40 @@ public struct AgentConnection: ~Copyable {
     let deadline = patienceMilliseconds.map { ReadableDescriptor.Deadline.after(milliseconds: $0) }
     var line = WaitingLine(isAllowed: tellsWaiting, waited: waited)
     waited = 0
+    watch.begin()
     while true {
       if let answer = try answer(to: id, result) { return answer }
       if deadline?.left == 0 { throw .silent }
       line.show { waitsFor ?? waitingFor() }
-      let pauses = [line.pause, deadline?.left ?? -1].filter { $0 >= 0 }
-      if try wait(interruption: nil, milliseconds: pauses.min() ?? -1) == .bytes { line.clear() }
+      let pauses = [line.pause, deadline?.left ?? -1, watch.pause].filter { $0 >= 0 }
+      switch try wait(interruption: nil, milliseconds: pauses.min() ?? -1, orReadable: watch.end) {
+      case .bytes: line.clear()
+      case .other:
+        cancel(id)
+        throw .withdrawn
+      case .timeout, .interrupted: break
+      }
+      watch.tellIfDue()
     }
+  }
+
+  /// Has the agent give up the request `id`. It still answers it.
+  private func cancel(_ id: Int64) {
+    var line = JSONWriter()
+    line.beginObject()
+    line.key("jsonrpc")
+    line.string("2.0")
+    line.key("method")
+    line.string("$/cancel")
+    line.key("params")
+    line.beginObject()
+    line.key("id")
+    line.integer(id)
+    line.endObject()
+    line.endObject()
+    line.byte(UInt8(ascii: "\n"))
+    // A connection that is gone has withdrawn it, too.
+    _ = line.withBytes { Output.write($0, to: socket) }
   }
 
   /// Calls a method and ignores its result.

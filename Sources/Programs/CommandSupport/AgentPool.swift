@@ -24,16 +24,20 @@ public final class AgentPool: Sendable {
   /// - Parameters:
   ///   - isRepeatable: a call whose connection closed before the answer is made again on a new one.
   ///   - patienceSeconds: how long the agent may take.
+  ///   - watch: what else the call heeds while it waits. At its end the agent is told that the request is withdrawn, and the
+  ///     connection is closed.
   @discardableResult
   public func call<Result>(
-    _ method: String, isRepeatable: Bool = true, patienceSeconds: Int = 120,
+    _ method: String, isRepeatable: Bool = true, patienceSeconds: Int = 120, watch: CallWatch = CallWatch(),
     params: (inout JSONWriter) -> Void = { _ in }, result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
     let patience = Int32(clamping: (patienceSeconds + Self.graceSeconds) * 1000)
     var tries = 0
     while true {
       do throws(CommandFailure) {
-        return try call(method, on: connection(), patience, params: params, result: result)
+        let kept = try connection()
+        kept.connection.watch = watch
+        return try call(method, on: kept, patience, params: params, result: result)
       } catch {
         // An agent that is ending takes no request.
         guard error.name == "wentAway" && isRepeatable || error.name == "shuttingDown", tries < 2 else { throw error }
@@ -66,6 +70,7 @@ public final class AgentPool: Sendable {
   }
 
   private func keep(_ kept: Kept) {
+    kept.connection.watch = CallWatch()
     idle.withLock { if $0.count < Self.mostIdle { $0.append(kept) } }
   }
 }

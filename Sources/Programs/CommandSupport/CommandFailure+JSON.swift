@@ -20,33 +20,17 @@ extension CommandFailure {
     writer.key("exit")
     writer.integer(Int(status.rawValue))
     if wire == nil, !hints.isEmpty { writer.member("hints", hints) }
-    if let wire {
-      var wire = wire
-      wire.withUTF8 { bytes in
-        var tape = JSONTape()
-        let bytes = UnsafeRawBufferPointer(bytes)
-        guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return }
-        tape.withRoot(of: bytes) { error in
-          for (key, member) in [("code", error["code"]), ("data", error["data"])] {
-            guard let member else { continue }
-            writer.key(key)
-            writer.raw(member.raw)
-          }
-        }
+    wireError { error in
+      for (key, member) in [("code", error["code"]), ("data", error["data"])] {
+        guard let member else { continue }
+        writer.key(key)
+        writer.raw(member.raw)
       }
     }
     writer.endObject()
   }
 
-  private var wireMessage: String? {
-    guard var wire else { return nil }
-    return wire.withUTF8 { bytes in
-      var tape = JSONTape()
-      let bytes = UnsafeRawBufferPointer(bytes)
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
-      return tape.withRoot(of: bytes) { $0["message"]?.string }
-    }
-  }
+  private var wireMessage: String? { wireError { $0["message"]?.string } }
 
   /// The entry of a failed account in the list that `lanyard logout --all --json` prints.
   public func entry(account: String) -> String {

@@ -60,7 +60,7 @@ public struct CommandFailure: Error, Sendable {
     let name = data?["name"]?.string ?? "error\(code)"
     self.init(
       ExitStatus(errorCode: code), name: name,
-      ErrorMessages.message(code: code, error["message"]?.string))
+      ErrorMessages.message(code: code, error["message"]?.string, reason: data?["reason"]?.string))
     wire = String(decoding: error.raw, as: UTF8.self)
     if let path = data?["path"]?.string, let expected = data?["expected"]?.string {
       problem = ParameterProblem(path: path, expected: expected)

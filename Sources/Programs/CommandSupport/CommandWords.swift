@@ -41,12 +41,14 @@ public enum CommandWords {
   private static let rawCall = "lanyard rpc "
 
   private static let namespaces: Set<String> = [
-    "account", "agent", "audit", "authorization", "connectivity", "credential", "event", "exec", "grant", "identity",
-    "metrics", "operation", "policy",
-    "provider", "request", "revocation", "rpc", "rule", "secret", "session", "signIn", "snapshot", "stepUp", "token",
+    "access", "account", "agent", "approval", "audit", "authorization", "connectivity", "credential", "event", "exec",
+    "grant", "identity", "metrics", "operation", "policy", "provider", "request", "revocation", "rpc", "rule",
+    "secret", "session", "signIn", "snapshot", "stepUp", "token",
   ]
 
   private static let commands: [String: String] = [
+    "access.decide": "lanyard approvals allow",
+    "access.list": "lanyard approvals",
     "account.add": "lanyard login",
     "account.forget": "lanyard forget",
     "account.get": "lanyard list",
@@ -70,6 +72,8 @@ public enum CommandWords {
     "agent.shutdown": "lanyard stop",
     "agent.status": "lanyard status",
     "agent.unlock": "lanyard unlock",
+    "approval.decide": "lanyard approvals allow",
+    "approval.list": "lanyard approvals",
     "audit.list": "lanyard audit",
     "audit.verify": "lanyard audit --verify",
     "authorization.check": "lanyard can",

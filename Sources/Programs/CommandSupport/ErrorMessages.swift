@@ -7,9 +7,10 @@ internal import JSONRPC
 public enum ErrorMessages {
   private static let methodNotFound: Int64 = -32601
 
-  /// The failure and its consequences, for the person.
-  static func message(code: Int64, _ message: String?) -> String {
+  /// The failure and its consequences, for the person. `reason`: `data.reason`.
+  static func message(code: Int64, _ message: String?, reason: String? = nil) -> String {
     guard code != methodNotFound else { return "The running agent does not know this command." }
+    if code == 4001, let missing = reason.flatMap(MissingApproval.init) { return missing.message }
     guard let message else { return "The agent refused this command." }
     // Some messages refer to `data`, which only programs see; the hints show its contents.
     if message.contains("data.path") { return "The agent did not accept a value of this command. Nothing was changed." }
@@ -28,6 +29,7 @@ public enum ErrorMessages {
       return ["It may be older than this program. `lanyard stop` ends it; the next command starts the new one."]
     }
     let account = data?["account"]?.string
+    if code == 4001, let missing = data?["reason"]?.string.flatMap(MissingApproval.init) { return [missing.hint] }
     // The message names the file or the bundle by which the organisation decides: no command of the person's helps.
     if data?["source"] != nil { return [byRemedy("administrator", account: account)].compactMap { $0 } }
     var hints = facts(data, problem)

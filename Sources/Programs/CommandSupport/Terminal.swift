@@ -51,6 +51,9 @@ public enum Terminal {
     }
   }
 
+  /// Drops what was typed and not read: an answer is one to a question that the person has seen.
+  public static func forgetTyped() { tcflush(STDIN_FILENO, TCIFLUSH) }
+
   /// Asks a question; true for `y` or `yes`, false for any other answer and for the end of the input.
   public static func confirm(_ question: String) -> Bool {
     let answer = ask(question + " [y/N] ")?.lowercased().filter { !$0.isWhitespace }

@@ -3,34 +3,48 @@ internal import CommandSupport
 internal import Glibc
 internal import StreamingHTTP
 
-/// A server of MCP on stdio that is a remote one (docs/mcp.md). Wires the bridge: options, client, output, input.
+/// A server of MCP on stdio: one that is a remote one, or with `--self` the agent's own (docs/mcp.md). Wires the options, the
+/// server and the input.
 @main
 struct LanyardMCP {
   static func main() {
-    let options: Options
+    let words = Array(CommandLine.arguments.dropFirst())
     do throws(Options.Ending) {
-      options = try Options(Array(CommandLine.arguments.dropFirst()))
-    } catch {
-      switch error {
-      case .help:
-        Output.write(Options.help, to: STDOUT_FILENO)
-        Process.exit(.success)
-      case .version:
-        Output.answer("lanyard-mcp \(Version.text)")
-        Process.exit(.success)
-      case .usage(let message):
-        Output.tell(.usage(message, hints: ["`lanyard help mcp` shows how to use it."]), json: false)
-        Process.exit(.usage)
+      if AgentServerOptions.areIn(words) {
+        let options = try AgentServerOptions(words)
+        serve { AgentServer(options) }
+      } else {
+        let options = try Options(words)
+        serve { Bridge(options) }
       }
+    } catch {
+      end(error)
     }
+  }
+
+  private static func serve(_ make: () -> any MessageServer) -> Never {
     harden()
     // Before the first thread: threads inherit the signal mask.
     let signals = lanyard_signalfd()
-    let bridge = Bridge(options)
-    bridge.shutdown.guardEnd(signals: signals)
-    InputLoop(bridge: bridge, signals: signals).run()
-    bridge.shutdown.finish()
+    let server = make()
+    server.shutdown.guardEnd(signals: signals)
+    InputLoop(server: server, signals: signals).run()
+    server.shutdown.finish()
     Process.exit(.success)
+  }
+
+  private static func end(_ ending: Options.Ending) -> Never {
+    switch ending {
+    case .help:
+      Output.write(Options.help, to: STDOUT_FILENO)
+      Process.exit(.success)
+    case .version:
+      Output.answer("lanyard-mcp \(Version.text)")
+      Process.exit(.success)
+    case .usage(let message, let hints):
+      Output.tell(.usage(message, hints: hints + ["`lanyard help mcp` shows how to use it."]), json: false)
+      Process.exit(.usage)
+    }
   }
 
   private static func harden() {

@@ -39,8 +39,8 @@ final class Authorizer: Sendable {
 
   /// Of a parameter of the agent, in bytes.
   private static let longestURL = 2048
-  /// How long a program waits for a person who is asked, and for a refresh.
-  private static let patienceSeconds = 120
+  /// How long a program waits for a person who is asked (five minutes at most, or pinentry), and for a refresh.
+  private static let patienceSeconds = 420
 
   init(_ agent: AgentPool, _ scope: ProxyScope) {
     self.agent = agent
@@ -129,21 +129,26 @@ final class Authorizer: Sendable {
     if let option = scope.passOption { writer.member("passOrigins", option.texts) }
   }
 
-  /// - Parameter refused: for a request that is sent again.
+  /// - Parameters:
+  ///   - refused: for a request that is sent again.
+  ///   - end: a descriptor that becomes readable when the program does not want the answer any more: the agent then
+  ///     withdraws the request, also from a person who is asked about it.
   func authorize(
-    _ request: ForwardedRequest, for account: ProxyScope.Account, after refused: Refused? = nil
+    _ request: ForwardedRequest, for account: ProxyScope.Account, after refused: Refused? = nil, endedBy end: Int32
   ) throws(Refusal) -> Authorization {
     try authorize(
-      method: request.judgedMethod, hasBody: request.hasBody, request.url, for: account, after: refused)
+      method: request.judgedMethod, hasBody: request.hasBody, request.url, for: account, after: refused, endedBy: end)
   }
 
   private func authorize(
     method: String, hasBody: Bool = false, _ url: HTTPURL, for account: ProxyScope.Account,
-    after refused: Refused? = nil
+    after refused: Refused? = nil, endedBy end: Int32 = -1
   ) throws(Refusal) -> Authorization {
     let earlier = refused == nil ? rejected.withLock { $0.removeValue(forKey: account.id) } : nil
     do throws(CommandFailure) {
-      var authorization = try agent.call("request.authorize", patienceSeconds: Self.patienceSeconds) { writer in
+      var authorization = try agent.call(
+        "request.authorize", patienceSeconds: Self.patienceSeconds, watch: CallWatch(end: end)
+      ) { writer in
         writer.member("account", account.id)
         writer.member("method", method)
         if hasBody {

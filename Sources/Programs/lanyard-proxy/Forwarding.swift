@@ -3,6 +3,7 @@ import CurlTransfers
 import ProxyCore
 import Secrets
 import StreamingHTTP
+import Threads
 
 /// One request: asks the agent, sends it, passes on the response. After a 401 it is sent once more with another token, if its
 /// body was kept.
@@ -22,7 +23,7 @@ struct Forwarding {
       let account = try proxy.authorizer.account(for: request.url)
       let fields = try request.fields(under: account.names)
       let reader = RequestBodyReader(head, client, form: try request.form(sentWith: fields, under: account.names))
-      let authorization = try proxy.authorizer.authorize(request, for: account)
+      let authorization = try authorization(for: account)
       if request.isWebSocket {
         try webSocket(fields, authorization, account)
         return false
@@ -49,6 +50,28 @@ struct Forwarding {
       return refuse(error)
     }
   }
+
+  /// The agent's answer, which may take as long as a person does. The program's hang-up withdraws the request, and so does the
+  /// end of the grant or of the account.
+  private func authorization(
+    for account: ProxyScope.Account, after refused: Authorizer.Refused? = nil
+  ) throws(Refusal) -> Authorizer.Authorization {
+    let ended = WakeUp()
+    let (result, isCancelled) = proxy.hangUps.watch(client.socket, of: account.id, cancel: { ended.signal() }) {
+      () -> Result<Authorizer.Authorization, Refusal> in
+      do throws(Refusal) {
+        return .success(
+          try proxy.authorizer.authorize(request, for: account, after: refused, endedBy: ended.descriptor))
+      } catch {
+        return .failure(error)
+      }
+    }
+    guard !isCancelled else { throw Self.revokedBefore }
+    return try result.get()
+  }
+
+  private static let revokedBefore = Refusal(
+    403, "notPermitted", "The grant ended or the account was signed out while the request waited. Nothing was sent.")
 
   private func webSocket(
     _ fields: ForwardedFields, _ authorization: Authorizer.Authorization, _ account: ProxyScope.Account
@@ -79,7 +102,7 @@ struct Forwarding {
       challenge: challenge.flatMap { (1...4096).contains($0.utf8.count) ? $0 : nil },
       nonce: nonce.flatMap { (1...1024).contains($0.utf8.count) ? $0 : nil })
     do throws(Refusal) {
-      let next = try proxy.authorizer.authorize(request, for: account, after: refused)
+      let next = try self.authorization(for: account, after: refused)
       return wantsNonce || next.fingerprint != authorization.fingerprint ? next : nil
     } catch {
       // Where a person has to do something, the program is told that. Otherwise the server's own answer tells more.
@@ -90,6 +113,8 @@ struct Forwarding {
 
   /// Answers in place of the server. False: the connection ends.
   private func refuse(_ refusal: Refusal) -> Bool {
+    // The program has hung up: neither it nor the person wants to hear of it.
+    guard refusal.name != Refusal.withdrawn else { return false }
     let closes = !head.keepsAlive || head.framing != .none
     proxy.notes.refused(request.url.origin, refusal)
     return client.write(

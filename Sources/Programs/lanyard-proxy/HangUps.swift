@@ -3,7 +3,7 @@ import StreamingHTTP
 import Synchronization
 import Threads
 
-/// The requests that run at servers. One thread notices clients that go away, and ends their requests.
+/// The requests that run at servers, or wait for a person. One thread notices clients that go away, and ends their requests.
 final class HangUps: Sendable {
   /// A request that runs.
   private struct Watched {
@@ -11,7 +11,7 @@ final class HangUps: Sendable {
     var number: UInt64
     /// Empty for a connection that passes without a token.
     var account: String
-    var cancellation: HTTPCancellation
+    var cancel: @Sendable () -> Void
     var endsWithClient: Bool
   }
 
@@ -37,10 +37,18 @@ final class HangUps: Sendable {
     _ socket: Int32, of account: String, _ cancellation: HTTPCancellation, endsWithClient: Bool = true,
     _ body: () -> Result
   ) -> (result: Result, isCancelled: Bool) {
+    watch(socket, of: account, endsWithClient: endsWithClient, cancel: { cancellation.cancel() }, body)
+  }
+
+  /// The same for what `cancel` ends, from any thread.
+  func watch<Result>(
+    _ socket: Int32, of account: String, endsWithClient: Bool = true, cancel: @escaping @Sendable () -> Void,
+    _ body: () -> Result
+  ) -> (result: Result, isCancelled: Bool) {
     let number = lastNumber.add(1, ordering: .relaxed).newValue
     state.withLock {
       $0.watched[socket] = Watched(
-        number: number, account: account, cancellation: cancellation, endsWithClient: endsWithClient)
+        number: number, account: account, cancel: cancel, endsWithClient: endsWithClient)
     }
     wakeUp.signal()
     let result = body()
@@ -69,7 +77,7 @@ final class HangUps: Sendable {
         state.withLock { state in
           guard let found = state.watched[socket.socket], found.number == socket.number else { return }
           state.watched[socket.socket] = nil
-          found.cancellation.cancel()
+          found.cancel()
         }
       }
     }
@@ -84,7 +92,7 @@ final class HangUps: Sendable {
       for (socket, found) in state.watched where found.account == account {
         state.watched[socket] = nil
         state.cancelled.insert(found.number)
-        found.cancellation.cancel()
+        found.cancel()
       }
     }
   }

@@ -150,7 +150,11 @@ struct ProxyScope: Sendable {
         guard let id = node["grant"]?.string, let client = node["client"]?.string, id == name || client == name else {
           return nil
         }
-        let origins = node["origins"].map { $0.elements.compactMap(\.string) }
+        // What a person added to the grant counts for a proxy that starts then.
+        let added = node["additions"].map { list in
+          list.elements.flatMap { $0["origins"]?.elements.compactMap(\.string) ?? [] }
+        }
+        let origins = node["origins"].map { $0.elements.compactMap(\.string) + (added ?? []) }
         return KnownGrant(
           id: id, client: client, accounts: Set(node["accounts"].map { $0.elements.compactMap(\.string) } ?? []),
           origins: origins, passOrigins: node["passOrigins"].map { $0.elements.compactMap(\.string) } ?? [])

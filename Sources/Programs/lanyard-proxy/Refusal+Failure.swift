@@ -3,12 +3,18 @@ import JSONRPC
 import ProxyCore
 
 extension Refusal {
+  /// The name of a request that the program gave up before the agent answered.
+  static let withdrawn = CommandFailure.withdrawn.name
+
   /// The agent's failure as the program gets it: what happened, and the command for a person.
   init(_ failure: CommandFailure, _ grant: ProxyScope.Grant?) {
-    let details = FailureDetails(failure.wire)
+    let details = FailureDetails(failure)
+    let missing = failure.reason.flatMap(MissingApproval.init)
     let hints = failure.hints.map { " " + $0 }.joined()
     let sentence = Text.shown(failure.message + hints)
     switch failure.name {
+    case "denied" where missing != nil:
+      self.init(403, missing?.rawValue ?? failure.name, "\(missing?.message ?? "") \(missing?.hint ?? "")")
     case "denied" where details.reason == "budgetExceeded":
       let seconds = details.retryAfterMilliseconds.map { max(1, ($0 + 999) / 1000) }
       let wait = seconds.map { " Try again in \($0) s." } ?? ""
@@ -33,7 +39,7 @@ extension Refusal {
       "usage":
       self.init(403, failure.name, sentence)
     case "agentLocked", "offline", "providerUnavailable", "noAgent", "wentAway", "agentSilent", "unsafeSocket",
-      "tooManyConnections", "overloaded", "busy":
+      "tooManyConnections", "overloaded", "busy", "shuttingDown":
       self.init(503, failure.name, sentence)
     case "timedOut": self.init(504, failure.name, sentence)
     case "invalidParams":
@@ -51,16 +57,10 @@ private struct FailureDetails {
   var reason: String?
   var retryAfterMilliseconds: Int64?
 
-  init(_ wire: String?) {
-    guard var wire else { return }
-    let found = wire.withUTF8 { bytes -> (String?, Int64?)? in
-      var tape = JSONTape()
-      let bytes = UnsafeRawBufferPointer(bytes)
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
-      return tape.withRoot(of: bytes) { error in
-        (error["data"]?["decision"]?["reason"]?.string, error["data"]?["retryAfterMs"]?.integer)
-      }
+  init(_ failure: CommandFailure) {
+    failure.wireError { error in
+      reason = error["data"]?["decision"]?["reason"]?.string
+      retryAfterMilliseconds = error["data"]?["retryAfterMs"]?.integer
     }
-    (reason, retryAfterMilliseconds) = found ?? (nil, nil)
   }
 }

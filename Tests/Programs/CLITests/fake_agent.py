@@ -1,7 +1,8 @@
 """A fake agent that gives scripted answers and errors to the CLI.
 
 It speaks the protocol (docs/protocol.md): JSON-RPC 2.0, one value a line, over a unix socket. Each method answers from
-`answers`: a dict (the result), an Error, or a function of the params and the connection that returns or raises either.
+`answers`: a dict (the result), an Error, or a function of the params and the connection that returns or raises either. That
+of a notification raises NoAnswer.
 """
 
 import json
@@ -53,7 +54,7 @@ class Connection:
     def answer(self, request):
         method, params = request["method"], request.get("params", {})
         self.agent.calls.append((method, params))
-        reply = {"jsonrpc": "2.0", "id": request["id"]}
+        reply = {"jsonrpc": "2.0", "id": request.get("id")}
         try:
             answer = self.agent.answers.get(method, Error(-32601, "methodNotFound", "Unknown method."))
             if callable(answer):

@@ -142,6 +142,15 @@ class GrantTests(Person):
         self.assertEqual(json.loads(self.answer("grant", "list", "--json")), {"grants": [GRANT]})
         self.assertIn("Revoked", self.answer("grant", "revoke", "grt_5"))
 
+    def test_what_a_person_added_is_listed(self):
+        added = {"origins": ["https://other.example"], "methods": ["POST"], "capabilities": [],
+                 "addedAt": "2030-01-01T00:00:00.000Z", "expiresAt": "2999-01-01T00:00:00.000Z"}
+        agent(self, **{"grant.list": {"grants": [{**GRANT, "additions": [added]}, {**GRANT, "additions": []}]}})
+        header, first, second = self.answer("grant").splitlines()
+        self.assertIn("AND", header.split())
+        self.assertRegex(first, r"other\.example with POST, ends in \d+ days")
+        self.assertNotIn("other.example", second)
+
     def test_no_grant(self):
         agent(self, **{"grant.list": {"grants": []}})
         self.assertIn("No program", self.lanyard("grant").stderr)

@@ -31,6 +31,7 @@ from test_real import MISSING, RealProvider
 SHOWN, NAME = "shown", "name"
 WAYS = {
     # Shown in `ShownTests`, in a world with two accounts.
+    "lanyard approvals": (SHOWN, [], "Nothing waits for your yes"),
     "lanyard doctor": (SHOWN, [], "is sound"),
     "lanyard doctor --online": (SHOWN, [], "idp"),
     "lanyard export --help": (SHOWN, [], "USAGE: lanyard export"),
@@ -64,6 +65,7 @@ WAYS = {
     "lanyard token…": "test_mistakes.test_the_token_that_is_there_is_printed_by_the_command",
     "lanyard demo --help": (SHOWN, [], "lanyard-demo"),
     # Names of commands.
+    "lanyard audit": NAME, "lanyard grant create … --to FILE": NAME, "lanyard notify": NAME,
     "lanyard account set": NAME, "lanyard can": NAME, "lanyard events --exec": NAME, "lanyard exec": NAME,
     "lanyard mcp": NAME, "lanyard proxy": NAME, "lanyard restore": NAME, "lanyard rule": NAME, "lanyard setup": NAME,
     "lanyard setup …": NAME, "lanyard forget": NAME, "lanyard logout": NAME, "lanyard rename": NAME, "lanyard credential headers https://mcp.acme.example/mcp": NAME,
@@ -131,6 +133,12 @@ WAYS = {
     "lanyard setup … --undo": "test_a_tool_is_set_up_and_undone",
     "lanyard setup … URL": "test_a_tool_is_set_up_and_undone",
     "lanyard setup git https://github.com/* --account ACCOUNT": "test_a_tool_is_set_up_and_undone",
+    "lanyard approvals --watch": "test_approvals.test_watch_asks_about_each_as_it_comes",
+    "lanyard approvals allow ID": "test_approvals.test_what_waits_is_allowed_by_the_command_that_is_told",
+    "lanyard approvals allow …": "test_approvals.test_what_waits_is_allowed_by_the_command_that_is_told",
+    "lanyard approvals deny ID": "test_approvals.test_what_waits_is_denied",
+    "lanyard approvals deny …": "test_approvals.test_what_waits_is_denied",
+    "lanyard setup claude --skill --grant FILE": "test_setup_servers.test_a_skill_is_written_and_taken_back",
     # Those of programs beside this one.
     "lanyard export": "test_an_export_without_a_destination_names_them",
     "lanyard export journald": "test_an_export_without_a_destination_names_them",
@@ -141,6 +149,9 @@ WAYS = {
     "lanyard login PROVIDER --alias …": "test_import.test_the_provider_is_added_and_the_person_signs_in",
     "lanyard login … --alias …": "test_import.test_the_provider_is_added_and_the_person_signs_in",
     "lanyard login … --device": "test_real_sign_in.test_an_entered_code",
+    "lanyard grant create NAME --agent --can requests --can status --can decisions -m operation.list --to FILE":
+        "MCP/test_self.test_the_grant_that_is_advised_serves_every_tool",
+    "lanyard mcp --self": "MCP/test_self.test_the_grant_that_is_advised_serves_every_tool",
     "lanyard mcp URL": "test_setup_servers.test_a_program_without_a_file_gets_one_that_undo_removes",
     "lanyard mcp … --account …": "MCP/test_sign_in.test_eachCall_isForTheAccountThatWasNamed",
     "lanyard mcp … --client-id ID": "MCP/test_authorization.test_auth_pre_registration",

@@ -348,6 +348,77 @@ class Words(ServerPrograms):
         self.assertEqual(agent.calls, [])
 
 
+class SkillTests(ServerPrograms):
+    """`lanyard setup claude --skill`: a text for the AI agent, and with a grant the tools of `lanyard mcp --self`."""
+
+    FILE = ".claude/skills/lanyard/SKILL.md"
+
+    def test_a_skill_is_written_and_taken_back(self):
+        before = self.files()
+        told = self.setup("claude", "--skill")
+        self.assertIn("`lanyard setup claude --skill --grant FILE`", " ".join(told.split()))
+        text = self.text(self.FILE)
+        head, body = text.removeprefix("---\n").split("---\n", 1)
+        self.assertEqual(re.findall("(?m)^(\\w+):", head), ["name", "description"])
+        self.assertIn("name: lanyard\n", head)
+        self.assertLess(len(head), 1024)
+        for word in ("`accounts`", "`can`", "`request`", "`ask_access`", "`operations`", "`notApproved`", "`declined`",
+                     "`notPermitted`", "Never ask for a password, key, token or code"):
+            self.assertIn(word, body)
+        after = self.files()
+        self.assertIn("set up already", self.setup("claude", "--skill"))
+        self.assertEqual(self.files(), after)
+        self.answer("setup", "claude", "--skill", "--undo")
+        self.assertEqual(self.files(), before)
+
+    def test_with_a_grant_its_tools_are_there_too(self):
+        grant = self.path("claude.grant")
+        self.setup("claude", "--skill", "--grant", grant)
+        self.assertEqual(json.loads(self.text(".claude.json")), {"mcpServers": {"lanyard": {
+            "type": "stdio", "command": os.path.join(self.bin, "lanyard"), "args": ["mcp", "--self", "--grant", grant]}}})
+        # Another server stays where the skill goes, and the other way round.
+        self.setup("claude", URL)
+        self.answer("setup", "claude", "--skill", "--undo")
+        self.assertEqual(list(json.loads(self.text(".claude.json"))["mcpServers"]), ["acme-example"])
+        self.assertFalse(os.path.exists(self.path(self.FILE)))
+
+    def test_nothing_is_written_without_a_yes(self):
+        before = self.files()
+        asked = self.lanyard("setup", "claude", "--skill")
+        self.assertEqual((asked.returncode, self.files()), (2, before))
+        self.assertIn("name: lanyard", asked.stdout)
+        self.assertIn("Add --yes", asked.stderr)
+
+    def test_a_project_and_another_home_of_the_program(self):
+        self.setup("claude", "--skill", "--scope", "project")
+        self.assertTrue(os.path.exists(self.path(self.FILE, self.work)))
+        self.assertFalse(os.path.exists(self.path(self.FILE)))
+        directory = self.path("elsewhere")
+        self.setup("claude", "--skill", environment={"CLAUDE_CONFIG_DIR": directory})
+        self.assertTrue(os.path.exists(f"{directory}/skills/lanyard/SKILL.md"))
+
+    def test_a_text_of_the_person_stays(self):
+        self.put(self.FILE, "mine\n")
+        self.assertIn("another text", self.refused(1, "setup", "claude", "--skill", "--yes"))
+        self.assertEqual(self.text(self.FILE), "mine\n")
+        # What the person changed since is not removed either.
+        os.unlink(self.path(self.FILE))
+        self.setup("claude", "--skill")
+        self.put(self.FILE, self.text(self.FILE).replace("## Rules", "## My rules"))
+        done = self.lanyard("setup", "claude", "--skill", "--undo")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("## My rules", self.text(self.FILE))
+
+    def test_options_that_do_not_go_together(self):
+        for words, told in (
+            (["cursor", "--skill"], "--skill is for claude"), (["claude", URL, "--skill"], "takes no URL"),
+            (["claude", URL, "--grant", "g"], "--grant goes with --skill"),
+            (["claude", "--skill", "--grant", "g", "--scope", "project"], "yours alone"),
+        ):
+            with self.subTest(words):
+                self.assertIn(told, self.refused(2, "setup", *words, "--yes"))
+
+
 class HomelessTests(ServerPrograms):
     def test_without_a_home_no_file_of_the_working_directory_is_written(self):
         self.agent({**people.accounts(people.WORK), "rule.list": {"rules": []}, "rule.add": {"rule": "rul_1"}})

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from agent_fixture import PATIENCE_SECONDS, import_account
+from agent_fixture import PATIENCE_SECONDS, LanyardError, import_account
 from message_bus import SIGNAL, Session
 from test_credentials import LANYARD, Credentials
 
@@ -150,6 +150,7 @@ class Notifications(Desktop):
         self.shown = queue.Queue()
         self.closed = queue.Queue()
         self.number = 0
+        self.capabilities = ["actions", "body"]
         threading.Thread(target=self.service.serve, args=(self.answer,), daemon=True).start()
 
     def answer(self, message):
@@ -157,6 +158,8 @@ class Notifications(Desktop):
             self.number += 1
             self.shown.put((self.number, *message.body))
             return "u", (self.number,)
+        if message.fields["member"] == "GetCapabilities":
+            return "as", (self.capabilities,)
         self.closed.put(message.body[0])
         return "", ()
 
@@ -236,6 +239,114 @@ class Notifications(Desktop):
         self.caller.call("token.refresh", {"account": "home"})
         self.assertEqual(self.closed.get(timeout=PATIENCE_SECONDS), number)
         self.assertTrue(self.shown.empty())
+
+    # What needs a person's yes
+
+    def approve(self, **more):
+        """Requests of the AI agent's grant to one path need a yes; returns the grant."""
+        self.caller.call("provider.update", {
+            "provider": self.caller.call("account.get", {"account": "work"})["provider"],
+            "allowedOrigins": ["https://api.example", "https://other.example"]})
+        self.caller.call("policy.set", {"name": "default", "policy": {"name": "default", "version": 1, "capabilities": {
+            "ticket.comment": {"kind": "write", "offlineWindowSeconds": 3600, "approve": {"waitSeconds": 20}, **more,
+                               "requests": [{"origin": "https://api.example", "methods": ["POST"], "path": "/tickets/*"}]}}}})
+        return self.caller.call("grant.create", {
+            "client": "claude", "accounts": ["work"], "methods": ["request.authorize"], "agent": True})
+
+    def ask(self, path="/tickets/17"):
+        """A program that waits for a yes; what came of it is in the queue."""
+        told = queue.Queue()
+
+        def run():
+            with self.agent.client() as client:
+                try:
+                    told.put(client.call("request.authorize", {
+                        "account": "work", "method": "POST", "url": "https://api.example" + path, "grant": "claude"}))
+                except LanyardError as error:
+                    told.put(error)
+        threading.Thread(target=run, daemon=True).start()
+        return told
+
+    def press(self, number, action, sender=None, **to):
+        (sender or self.service).send(
+            SIGNAL, "us", (number, action), path=PATH, interface=NAME, member="ActionInvoked", **to)
+
+    def test_a_request_that_waits_gets_buttons_and_a_yes_sends_it(self):
+        self.approve()
+        self.start()
+        told = self.ask("/tickets/17?note=hidden")
+        number, _, _, _, title, text, actions, _, _ = self.shown.get(timeout=PATIENCE_SECONDS)
+        self.assertEqual(title, "claude asks for your yes")
+        self.assertIn("POST https://api.example/tickets/17?note as work (ticket.comment)", text)
+        self.assertNotIn("hidden", text)
+        # No click on the notification itself says yes.
+        self.assertEqual(actions, ["allow", "Allow once", "deny", "Deny"])
+        stranger = self.session.connect()
+        self.press(number, "allow", stranger)
+        self.press(number, "default")
+        self.press(number + 7, "allow")
+        self.caller.call("token.refresh", {"account": "home"})
+        time.sleep(0.5)
+        self.assertTrue(told.empty())
+        self.press(number, "allow")
+        self.assertIn("accessToken", told.get(timeout=PATIENCE_SECONDS))
+        self.assertEqual(self.closed.get(timeout=PATIENCE_SECONDS), number)
+
+    def test_the_other_button_says_no(self):
+        self.approve()
+        self.start()
+        told = self.ask()
+        self.press(self.shown.get(timeout=PATIENCE_SECONDS)[0], "deny")
+        self.assertEqual(told.get(timeout=PATIENCE_SECONDS).data["reason"], "declined")
+
+    def test_what_is_decided_elsewhere_is_taken_back(self):
+        self.approve()
+        self.start()
+        told = self.ask()
+        number = self.shown.get(timeout=PATIENCE_SECONDS)[0]
+        [found] = self.caller.call("approval.list")["approvals"]
+        self.caller.call("approval.decide", {"approval": found["approval"], "verdict": "once"})
+        self.assertEqual(self.closed.get(timeout=PATIENCE_SECONDS), number)
+        self.assertIn("accessToken", told.get(timeout=PATIENCE_SECONDS))
+        # A late click finds nothing.
+        self.press(number, "deny")
+        self.ask("/tickets/18")
+        self.assertIn("/tickets/18", self.shown.get(timeout=PATIENCE_SECONDS)[5])
+
+    def test_a_service_without_buttons_shows_the_commands(self):
+        self.capabilities = ["body"]
+        self.approve()
+        self.start()
+        told = self.ask()
+        _, _, _, _, _, text, actions, _, _ = self.shown.get(timeout=PATIENCE_SECONDS)
+        self.assertEqual(actions, [])
+        [command] = re.findall("`lanyard (approvals allow [^`]+)`", text)
+        self.lanyard(*command.split())
+        self.assertIn("accessToken", told.get(timeout=PATIENCE_SECONDS))
+
+    def test_a_wish_for_more_access(self):
+        created = self.approve()
+        self.start()
+        with self.agent.client(grant=created["secret"]) as client:
+            wish = {"origins": ["https://other.example"], "methods": ["POST"], "reason": "To see <b>all</b>."}
+            self.assertEqual(client.call("access.request", wish)["status"], "waiting")
+            number, _, _, _, title, text, actions, _, _ = self.shown.get(timeout=PATIENCE_SECONDS)
+            self.assertEqual((title, actions), ("claude asks for more access", ["allow", "Allow for an hour", "deny", "Deny"]))
+            self.assertIn("https://other.example with POST; it says: “To see &lt;b&gt;all&lt;/b&gt;.”", text)
+            self.press(number, "allow")
+            self.assertEqual(self.closed.get(timeout=PATIENCE_SECONDS), number)
+            self.assertEqual(client.call("access.request", wish)["status"], "allowed")
+
+    def test_a_flood_of_requests_does_not_bury_the_desktop(self):
+        self.approve()
+        self.start()
+        for number in range(12):
+            self.ask(f"/tickets/{number}")
+        shown = [self.shown.get(timeout=PATIENCE_SECONDS)[0] for _ in range(8)]
+        time.sleep(0.5)
+        self.assertTrue(self.shown.empty())
+        self.press(shown[0], "deny")
+        self.shown.get(timeout=PATIENCE_SECONDS)
 
     def test_without_a_desktop(self):
         ran = self.lanyard("notify", "--once", status=1)

@@ -44,6 +44,26 @@ class StreamTests(MCPFixture):
         server.released.set()
         self.assertEqual(bridge.result(identity)["content"][0]["text"], "done")
 
+    def test_aCallWithoutAnAnswer_tellsTheClientThatItWaits(self) -> None:
+        server = self.server()
+
+        def silent(call):
+            server.released.wait(20)
+            return call.text("done")
+
+        server.calls["silent"] = silent
+        bridge = self.bridge(server)
+        asked = bridge.send("tools/call", {"name": "silent", "_meta": {"progressToken": "p"}})
+        other = bridge.send("tools/call", {"name": "silent"})
+        told = bridge.next("notifications/progress", 8)["params"]
+        self.assertEqual(told["progressToken"], "p")
+        self.assertIn("Waiting for the server", told["message"])
+        self.assertTrue(0 < told["progress"] < 1)
+        server.released.set()
+        for identity in (asked, other):
+            self.assertEqual(bridge.result(identity)["content"][0]["text"], "done")
+        self.assertTrue(bridge.unasked.empty(), "a call without a token, or after its answer")
+
     def test_aSlowCall_delaysNoOther(self) -> None:
         server = self.server()
 

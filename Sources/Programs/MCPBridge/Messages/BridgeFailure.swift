@@ -1,4 +1,4 @@
-internal import JSONRPC
+public import JSONRPC
 
 /// An error that the bridge itself answers to a request (docs/mcp.md, Errors).
 public struct BridgeFailure: Error, Sendable {
@@ -74,11 +74,28 @@ public struct BridgeFailure: Error, Sendable {
     Code.refused, "repeatsToken",
     "The server's answer repeats the access token, so it was dropped. The server may have carried out the request.")
 
+  public static func methodNotFound(_ name: String) -> BridgeFailure {
+    BridgeFailure(-32601, "methodNotFound", "This server has no method \(name).")
+  }
+  public static func invalidParams(_ what: String) -> BridgeFailure { BridgeFailure(-32602, "invalidParams", what) }
+
   public static func refused(status: Int) -> BridgeFailure {
     var failure = BridgeFailure(
       Code.refused, "refused", "The server answered with the HTTP status \(status) and without an MCP message.")
     failure.status = status
     return failure
+  }
+
+  /// The refusal of Lanyard's proxy (docs/proxy.md, Decisions), whose sentence says what helps. Nil for another body.
+  public init?(refusalOfProxy body: UnsafeRawBufferPointer, status: Int, _ tape: inout JSONTape) {
+    guard (try? JSONScanner.scan(body, onto: &tape)) != nil else { return nil }
+    let told = tape.withRoot(of: body) { root -> (String, String)? in
+      guard let name = root["error"]?["name"]?.string, let text = root["error"]?["message"]?.string else { return nil }
+      return (name, text)
+    }
+    guard let (name, text) = told else { return nil }
+    self.init(Code.authorizationFailed, name, text)
+    self.status = status
   }
 
   /// A whole line, without its newline. `id` is nil where the request could not be read.

@@ -19,6 +19,8 @@ public struct ClientMessage: Sendable {
   public var target: String?
   /// The request that `notifications/cancelled` ends.
   public var cancelled: MessageID?
+  /// `params._meta.progressToken`: the client hears of the request's progress under this name. Nil without one.
+  public var progressToken: MessageID?
   /// The request is for a page of a list after the first one.
   public var hasCursor = false
 
@@ -64,6 +66,7 @@ public struct ClientMessage: Sendable {
     }
     guard let params = root["params"], params.kind == .object else { return }
     version = params["_meta"]?["io.modelcontextprotocol/protocolVersion"]?.string
+    progressToken = params["_meta"]?["progressToken"].flatMap { MessageID($0) }
     hasCursor = params["cursor"] != nil
     switch name {
     case "tools/call", "prompts/get": target = params["name"]?.string

@@ -148,6 +148,6 @@ enum EventTypes {
     "session.stateChanged", "session.expired", "token.refreshed", "token.scopesNarrowed", "snapshot.changed",
     "signIn.requested", "stepUp.granted", "stepUp.expired", "connectivity.changed", "revocation.confirmed",
     "revocation.abandoned", "operation.statusChanged", "agent.locked", "agent.unlocked", "policy.changed",
-    "clock.suspect", "event.gap",
+    "clock.suspect", "approval.requested", "approval.decided", "access.requested", "access.decided", "event.gap",
   ]
 }

@@ -53,7 +53,8 @@ import JSONRPC
         subcommands: [
           SetupCommand.self, CredentialCommand.self, RuleCommand.self, Resolve.self, MCPCommand.self,
         ]),
-      CommandGroup(name: "Authorization", subcommands: [Can.self, StepUp.self, PolicyCommand.self]),
+      CommandGroup(
+        name: "Authorization", subcommands: [Can.self, ApprovalsCommand.self, StepUp.self, PolicyCommand.self]),
       CommandGroup(
         name: "Agent",
         subcommands: [

@@ -5,7 +5,7 @@ import CommandSupport
 struct MCPCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mcp",
-    abstract: "Connect stdin and stdout to a remote MCP server, signed in as you.",
+    abstract: "Connect stdin and stdout to a remote MCP server, signed in as you, or to the agent's own.",
     discussion: """
       For AI agents and other MCP clients: they start this command as a local server, and never see a token. Each \
       message goes to the server at URL with a token of your account, and each answer comes back as a line. Clients of \
@@ -15,14 +15,26 @@ struct MCPCommand: ParsableCommand {
       and the client gets an error that says what to do. Once you are signed in, the next call works. All clients of a \
       server share one account.
 
+      With --self the server is the agent's own: tools by which an AI agent sends requests under its grant, asks what it \
+      may do, and asks you for more. --grant names the file with the grant's secret, as `lanyard grant create … --to FILE` \
+      writes it; without it LANYARD_GRANT_FILE does.
+
       EXAMPLES:
         lanyard mcp https://mcp.example.com/mcp
         lanyard mcp https://mcp.example.com/mcp --account work
         claude mcp add example -- lanyard mcp https://mcp.example.com/mcp
+        lanyard mcp --self --grant ~/.config/claude.grant
       """)
 
   @Argument(help: ArgumentHelp("The server's address: https, or http on this machine.", valueName: "url"))
-  var url: String
+  var url: String?
+
+  @Flag(name: .customLong("self"), help: "Serve the agent's own tools, under a grant.")
+  var isSelf = false
+
+  @Option(
+    help: ArgumentHelp("With --self: the file with the grant's secret.", valueName: "file"), completion: .file())
+  var grant: String?
 
   @Option(
     help: ArgumentHelp("The name for the server in `lanyard provider list`, if it is not there yet.", valueName: "name")
@@ -49,10 +61,21 @@ struct MCPCommand: ParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
+  func validate() throws {
+    guard isSelf != (url != nil) else {
+      throw ValidationError(isSelf ? "Give an address or --self, not both." : "Give the server's address, or --self.")
+    }
+    if !isSelf, grant != nil { throw ValidationError("--grant goes with --self.") }
+    if isSelf, name != nil || clientID != nil || authorityFile != nil || proxy != nil || noBrowser {
+      throw ValidationError("With --self there is no remote server: only --account and --grant go with it.")
+    }
+  }
+
   func run() {
-    var words = ["lanyard-mcp", url]
+    var words = ["lanyard-mcp"] + (url.map { [$0] } ?? ["--self"])
     func add(_ option: String, _ value: String?) { if let value { words.append("\(option)=\(value)") } }
     add("--account", common.account)
+    add("--grant", grant)
     add("--name", name)
     add("--client-id", clientID)
     add("--ca-file", authorityFile)

@@ -4,6 +4,7 @@ import ArgumentParser
 protocol ShowingCommand: ParsableCommand {}
 
 extension AccountShow: ShowingCommand {}
+extension ApprovalsList: ShowingCommand {}
 extension AuditCommand: ShowingCommand {}
 extension Can: ShowingCommand {}
 extension Doctor: ShowingCommand {}

@@ -87,7 +87,7 @@ struct StepUp: ParsableCommand {
     let pin = try self.pin(asking: "PIN (not shown): ")
     let answer = try agent.call("stepUp.verify") { writer in
       writer.member("account", selector)
-      write(pin, to: &writer)
+      Self.write(pin, to: &writer)
       writer.member("durationSeconds", duration)
     } result: { (node) -> (until: Moment?, json: String) in
       (node["validUntil"]?.string.flatMap { Moment($0) }, node.text)
@@ -130,11 +130,18 @@ struct StepUp: ParsableCommand {
       status["enrolled"]?.bool == true && status["validUntil"] == nil
     }
     guard mustConfirm else { return }
-    let pin = try self.pin(asking: "Your present PIN (not shown): ")
+    try Self.confirm(selector, asking: "Your present PIN (not shown): ", pinentry: pinentry, via: &agent)
+  }
+
+  /// Asks for the PIN of an account, and has the agent count a step-up of a minute.
+  static func confirm(
+    _ selector: String, asking question: String, pinentry: Bool, via agent: inout AgentConnection
+  ) throws(CommandFailure) {
+    let pin = try pin(asking: question, pinentry: pinentry)
     try agent.perform("stepUp.verify") { writer in
       writer.member("account", selector)
       write(pin, to: &writer)
-      writer.member("durationSeconds", Self.momentSeconds)
+      writer.member("durationSeconds", momentSeconds)
     }
   }
 
@@ -144,7 +151,7 @@ struct StepUp: ParsableCommand {
     let now = common.json ? .now : SessionInfo.now(of: selector, via: &agent)
     try agent.call(method) { writer in
       writer.member("account", selector)
-      write(pin, to: &writer)
+      Self.write(pin, to: &writer)
     } result: {
       show($0, now: now)
     }
@@ -159,10 +166,14 @@ struct StepUp: ParsableCommand {
 
   /// Nil with `--pinentry`.
   private func pin(asking question: String) throws(CommandFailure) -> SecretInput? {
+    try Self.pin(asking: question, pinentry: pinentry)
+  }
+
+  private static func pin(asking question: String, pinentry: Bool) throws(CommandFailure) -> SecretInput? {
     pinentry ? nil : try SecretInput.line(of: "-", question: question)
   }
 
-  private func write(_ pin: borrowing SecretInput?, to writer: inout JSONWriter) {
+  private static func write(_ pin: borrowing SecretInput?, to writer: inout JSONWriter) {
     switch pin {
     case .some(let pin):
       writer.key("pin")

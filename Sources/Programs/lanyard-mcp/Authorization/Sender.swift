@@ -53,7 +53,10 @@ final class Sender: Sendable {
     request.trust = trust
     return authorizer.client.perform(
       request, body: outgoing.body.map { .bytes($0) } ?? .none, cancellation: outgoing.cancellation,
-      onHead: { reply.take($0) }, onBody: { reply.take($0) })
+      onHead: { head in
+        outgoing.onHead?()
+        return reply.take(head)
+      }, onBody: { reply.take($0) })
   }
 
   private func failure(_ result: HTTPResult) -> BridgeFailure {

@@ -6,9 +6,10 @@ internal import StreamingHTTP
 internal import Synchronization
 
 /// Takes the client's messages, and sends each to the server as a request of its own.
-final class Bridge: Sendable {
+final class Bridge: MessageServer {
   let options: Options
-  let output = MessageOutput()
+  let output: MessageOutput
+  let progress: WaitingProgress
   let state = Mutex(BridgeState())
   let sender: Sender
   let shutdown: Shutdown
@@ -18,9 +19,11 @@ final class Bridge: Sendable {
 
   init(_ options: Options) {
     self.options = options
+    output = MessageOutput()
+    progress = WaitingProgress(output)
     sender = Sender(options)
     shutdown = Shutdown()
-    shutdown.bridge = self
+    shutdown.server = self
     if options.isQuiet { Output.beQuiet() }
   }
 
@@ -156,6 +159,35 @@ final class Bridge: Sendable {
       state.serverStream?.cancellation.cancel()
       state.serverStream = nil
     }
+  }
+}
+
+extension Bridge {
+  private static let deleteMilliseconds = 2_000
+
+  var isIdle: Bool { state.withLock { $0.isIdle } }
+
+  func end(_ reason: Shutdown.Reason) -> Bool {
+    let (calls, stream, isIdle) = state.withLock { state in
+      state.isEnding = true
+      return (Array(state.requests.values), state.serverStream, state.isIdle)
+    }
+    stream?.cancellation.cancel()
+    for call in calls where reason == .interrupted || call.message.method == "subscriptions/listen" {
+      call.cancel(endsRequest: true)
+    }
+    return isIdle
+  }
+
+  /// Deletes the session at the server (2025-11-25, Session Management).
+  func close() {
+    let session = state.withLock { $0.session }
+    guard session.id != nil else { return }
+    let cancellation = HTTPCancellation()
+    cancellation.cancel(afterMilliseconds: Self.deleteMilliseconds)
+    _ = sender.send(
+      Outgoing(method: "DELETE", fields: RequestHeaders.legacy(session), cancellation: cancellation, isForPerson: false)
+    ) { _, _ in true }
   }
 }
 

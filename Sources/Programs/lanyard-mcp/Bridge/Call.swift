@@ -1,6 +1,5 @@
 internal import MCPBridge
 internal import StreamingHTTP
-internal import Synchronization
 
 /// A message of the client on its way to the server.
 final class Call: Sendable {
@@ -12,11 +11,7 @@ final class Call: Sendable {
   /// A server that was told that a request is cancelled has this time to end its stream.
   private static let cancelledMilliseconds = 10_000
 
-  private struct State {
-    var isAnswered = false
-    var isCancelled = false
-  }
-  private let state = Mutex(State())
+  private let answer = OneAnswer()
 
   init(_ message: ClientMessage, _ body: WipedBytes) {
     self.message = message
@@ -27,20 +22,15 @@ final class Call: Sendable {
   var id: MessageID? { if case .request(let id) = message.kind { id } else { nil } }
 
   /// True once, for the answer that the client gets; false also after the client has cancelled the request.
-  func takeAnswer() -> Bool {
-    state.withLock { state in
-      defer { state.isAnswered = true }
-      return !state.isAnswered && !state.isCancelled
-    }
-  }
+  func takeAnswer() -> Bool { answer.take() }
 
-  var isAnswered: Bool { state.withLock { $0.isAnswered } }
+  var isAnswered: Bool { answer.isTaken }
 
   /// The client waits for no answer. `endsRequest`: the stream is closed, which tells the server.
   func cancel(endsRequest: Bool) {
-    state.withLock { $0.isCancelled = true }
+    answer.giveUp()
     if endsRequest { cancellation.cancel() } else { cancellation.cancel(afterMilliseconds: Self.cancelledMilliseconds) }
   }
 
-  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+  var isCancelled: Bool { answer.isGivenUp }
 }

@@ -31,7 +31,9 @@ final class RequestCall {
     while true {
       let outgoing = outgoing()
       if !isModern, !isInitialize, session.isEnded { return answer(.sessionEnded) }
+      bridge.progress.begin(call)
       let sent = bridge.sender.send(outgoing) { [self] event, reply in take(event, reply) }
+      bridge.progress.end(call)
       switch sent {
       case .cancelled: return
       case .failed(let failure): return answer(failure)
@@ -56,9 +58,11 @@ final class RequestCall {
         fields += RequestHeaders.legacy(state.session)
       }
     }
-    return Outgoing(
+    var outgoing = Outgoing(
       method: "POST", fields: fields, body: call.body, cancellation: call.cancellation,
       operation: message.method + " " + (message.target ?? ""))
+    outgoing.onHead = { [progress = bridge.progress, call] in progress.end(call) }
+    return outgoing
   }
 
   // MARK: what comes
@@ -161,10 +165,18 @@ final class RequestCall {
       }
       if isEndOfSession(reply) { return endSession() }
       guard reply.isSuccess, !isModern, takeBatch(bytes, reply) else {
-        return answer(reply.isSuccess ? .malformed : .refused(status: reply.status))
+        return answer(reply.isSuccess ? .malformed : refusal(reply, bytes))
       }
       if !call.isAnswered { answer(.unanswered) }
     }
+  }
+
+  /// A server that plays the proxy only chooses the words of its own refusal.
+  private func refusal(_ reply: Reply, _ bytes: UnsafeRawBufferPointer) -> BridgeFailure {
+    guard reply.head?.field("lanyard-refusal") != nil,
+      let told = BridgeFailure(refusalOfProxy: bytes, status: reply.status, &tape)
+    else { return .refused(status: reply.status) }
+    return told
   }
 
   /// Servers of 2025-03-26 may answer with several messages.

@@ -20,11 +20,12 @@ struct Options {
 
   enum Ending: Error {
     case help, version
-    case usage(String)
+    case usage(String, hints: [String] = [])
   }
 
   static let help = """
     USAGE: lanyard-mcp URL [--account A] [--name NAME] [--client-id ID] [--ca-file PATH] [--proxy URL] [--no-browser]
+           lanyard-mcp --self [--account A] [--grant FILE]
 
     `lanyard mcp` starts it: see `lanyard help mcp`.
 

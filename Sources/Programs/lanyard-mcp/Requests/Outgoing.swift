@@ -9,6 +9,8 @@ struct Outgoing {
   var cancellation: HTTPCancellation
   /// What the request is about, for the count of step-ups.
   var operation = ""
+  /// Called when an answer begins.
+  var onHead: (() -> Void)?
   /// The person is asked to sign in if the server demands it.
   var isForPerson = true
 }

@@ -20,16 +20,18 @@ struct GrantList: ParsableCommand {
       // Most grants are for every origin of the provider; then the column would say nothing.
       let showsOrigins = grants.contains { $0["origins"] != nil }
       let showsPasses = grants.contains { $0["passOrigins"] != nil }
+      let showsAdditions = grants.contains { $0["additions"]?.elements.contains { _ in true } ?? false }
       var table = Table(
-        ["GRANT", "PROGRAM", "MAY"] + (showsOrigins ? ["AT"] : []) + (showsPasses ? ["PASSES TO"] : [])
-          + ["FOR", "ENDS"],
-        whole: ["GRANT", "PROGRAM", "ENDS"], folded: ["MAY", "AT", "PASSES TO", "FOR"])
+        ["GRANT", "PROGRAM", "MAY"] + (showsOrigins ? ["AT"] : []) + (showsAdditions ? ["AND"] : [])
+          + (showsPasses ? ["PASSES TO"] : []) + ["FOR", "ENDS"],
+        whole: ["GRANT", "PROGRAM", "ENDS"], folded: ["MAY", "AT", "AND", "PASSES TO", "FOR"])
       for grant in grants {
         let end = grant["expiresAt"]?.string.flatMap { Moment($0) }
         let origins = grant["origins"].map { Self.joined($0, Self.host) } ?? "any"
         table.add(
           [.init(grant["grant"]?.string ?? "-"), .init(Self.program(grant)), .init(Self.permission(grant))]
             + (showsOrigins ? [.init(origins)] : [])
+            + (showsAdditions ? [.init(Self.additions(grant["additions"]))] : [])
             + (showsPasses ? [.init(grant["passOrigins"].map { Self.joined($0, Self.host) } ?? "-")] : [])
             + [.init(Self.joined(grant["accounts"]) { names[$0] ?? $0 }), .init(end?.relative ?? "never")])
       }
@@ -48,6 +50,16 @@ struct GrantList: ParsableCommand {
     var limits = lists.compactMap { $0 }.map { joined($0) { $0 } }
     if let capabilities = grant["capabilities"] { limits.append("claims \(joined(capabilities) { $0 })") }
     return abilities(grant["methods"]) + (limits.isEmpty ? "" : " (\(limits.joined(separator: "; ")))")
+  }
+
+  /// What a person allowed beside, by `lanyard approvals`: `api.example with POST, ends in 8 h`.
+  private static func additions(_ list: JSONNode?) -> String {
+    let texts = list?.elements.map { addition in
+      let words = [joined(addition["methods"]) { $0 }, joined(addition["capabilities"]) { $0 }].filter { !$0.isEmpty }
+      let end = addition["expiresAt"]?.string.flatMap { Moment($0) }.map { ", ends \($0.relative)" } ?? ""
+      return joined(addition["origins"], host) + (words.isEmpty ? "" : " with \(words.joined(separator: ", "))") + end
+    }
+    return texts.flatMap { $0.isEmpty ? nil : $0.joined(separator: "; ") } ?? "-"
   }
 
   private static func host(_ origin: String) -> String {

@@ -4,6 +4,10 @@ enum JSONShapes {
   static let all: KeyValuePairs = [
     "account set": "{account, browser?, units?}",
     "account show": "{account, browser?, units?}",
+    "approvals allow": "the result of `approval.decide` or `access.decide`",
+    "approvals deny": "the result of `approval.decide` or `access.decide`",
+    "approvals list":
+      "{approvals: [those of `approval.list`], requests: [those of `access.list`]}; with --watch a line after each change",
     "audit": "{entries: [the entries of `audit.list`]}; with --verify the result of `audit.verify`",
     "backup": "the result of `agent.backup`",
     "can": "the decision of `authorization.check`",

@@ -7,8 +7,12 @@ struct DesktopNotifications {
   private static let path = "/org/freedesktop/Notifications"
 
   private let bus: BusConnection
-  /// The action of a click on the notification, and that of its button.
-  private let actions = ["default", "sign-in"]
+
+  /// What a person can choose at a notification: `default` is a click on the notification itself.
+  struct Action {
+    let key: String
+    let label: String
+  }
 
   /// For poll(2).
   var descriptor: Int32 { bus.descriptor }
@@ -24,8 +28,14 @@ struct DesktopNotifications {
     }
   }
 
-  /// Shows a notification with one action, or none, and returns its number.
-  func show(title: String, text: String, actionLabel label: String? = nil) throws(CommandFailure) -> UInt32 {
+  /// The service shows buttons. False also where that can't be asked.
+  var hasActions: Bool {
+    let names = try? bus.call(Self.service, Self.path, Self.service, "GetCapabilities") { _ in }.texts()
+    return names?.contains("actions") ?? false
+  }
+
+  /// Shows a notification with these actions and returns its number.
+  func show(title: String, text: String, actions: [Action] = []) throws(CommandFailure) -> UInt32 {
     do throws(BusFailure) {
       let reply = try bus.call(Self.service, Self.path, Self.service, "Notify") { (call) throws(BusFailure) in
         try call.append("Lanyard")
@@ -34,7 +44,7 @@ struct DesktopNotifications {
         try call.append(title)
         try call.append(Self.escaped(text))
         try call.append(.array, of: "s") { () throws(BusFailure) in
-          for word in label.map({ label in actions.flatMap { [$0, label] } }) ?? [] { try call.append(word) }
+          for word in actions.flatMap({ [$0.key, $0.label] }) { try call.append(word) }
         }
         try call.append(.array, of: "{sv}") { () throws(BusFailure) in }
         try call.append(Int32(-1))
@@ -71,20 +81,20 @@ struct DesktopNotifications {
     }
   }
 
-  /// The numbers of the notifications whose action was chosen since.
-  func chosen() throws(CommandFailure) -> [UInt32] {
-    var numbers: [UInt32] = []
+  /// The actions that were chosen since, each with the number of its notification.
+  func chosen() throws(CommandFailure) -> [(number: UInt32, action: String)] {
+    var chosen: [(number: UInt32, action: String)] = []
     do throws(BusFailure) {
       while let signal = try bus.nextSignal() {
         // A signal that a program sends to this connection alone passes the match rule.
         guard signal.interface == Self.service, signal.member == "ActionInvoked", try signal.sender == owner(),
-          let number = try? signal.uint32(), let action = try? signal.text(), actions.contains(action)
+          let number = try? signal.uint32(), let action = try? signal.text()
         else { continue }
-        numbers.append(number)
+        chosen.append((number, action))
       }
     } catch {
       throw CommandFailure(.other, name: "noDesktop", "The desktop session has ended.")
     }
-    return numbers
+    return chosen
   }
 }

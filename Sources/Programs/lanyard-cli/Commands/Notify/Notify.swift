@@ -5,14 +5,17 @@ import JSONRPC
 /// `lanyard notify`
 struct Notify: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show a desktop notification when an account needs you, until Ctrl-C.",
+    abstract: "Show a desktop notification when an account or an AI agent needs you, until Ctrl-C.",
     discussion: """
+      What waits for your yes (`lanyard approvals`) gets one with the buttons Allow and Deny, until it is decided. Where \
+      the policy wants a step-up for a yes, the agent then asks for your PIN in its own window.
+
       The notification has an action that begins the sign-in. Each account gets one, until it works again or needs \
       something else. While a program asks for a sign-in whose page it shows itself, that gets one, too. `systemctl \
       --user enable lanyard-notify` runs this beside the agent.
       """)
 
-  @Flag(help: "Show notifications for the accounts that need you now, and exit.")
+  @Flag(help: "Show notifications for what needs you now, and exit.")
   var once = false
 
   @OptionGroup var common: CommonOptions
@@ -26,16 +29,21 @@ struct Notify: ParsableCommand {
     try events.perform("event.subscribe")
     var told = ToldAccounts(desktop: desktop)
     var requested = RequestedSignIns(desktop: desktop)
+    var decisions = ToldDecisions(desktop: desktop)
     while true {
       try told.update(AccountInfo.all(via: &agent))
+      try decisions.update(via: &agent)
       try requested.update(via: &agent)
       if once { return }
       while let requests = try events.event({ RequestedSignIn($0).map { [$0] } ?? [] }) {
         for request in requests { try requested.tell(request) }
       }
-      let numbers = try desktop.chosen()
-      if !numbers.isEmpty {
-        for number in numbers { told.signIn(afterChoiceOf: number) }
+      let chosen = try desktop.chosen()
+      if !chosen.isEmpty {
+        for (number, action) in chosen {
+          if ToldAccounts.actions.contains(where: { $0.key == action }) { told.signIn(afterChoiceOf: number) }
+          try decisions.decide(afterChoiceOf: number, action, via: &agent)
+        }
         continue
       }
       let patience = requested.isEmpty ? -1 : RequestedSignIns.intervalMilliseconds
@@ -52,6 +60,9 @@ struct ToldAccounts {
   private let desktop: DesktopNotifications
   private var told: [String: (state: String, number: UInt32)] = [:]
 
+  /// A click on the notification, and its button.
+  static let actions = ["default", "sign-in"].map { DesktopNotifications.Action(key: $0, label: "Sign in") }
+
   init(desktop: DesktopNotifications) { self.desktop = desktop }
 
   /// Tells of each account whose state changed to one that needs the person, and takes back what is over.
@@ -64,7 +75,7 @@ struct ToldAccounts {
       if let earlier = told[account.id] { desktop.close(earlier.number) }
       let number = try desktop.show(
         title: Text.shown("\(account.label): \(AccountInfo.words(ofState: account.state))"),
-        text: Text.shown("\(account.person) at \(account.provider). \(text)"), actionLabel: "Sign in")
+        text: Text.shown("\(account.person) at \(account.provider). \(text)"), actions: Self.actions)
       told[account.id] = (account.state, number)
     }
     for (id, entry) in told where !present.contains(id) {

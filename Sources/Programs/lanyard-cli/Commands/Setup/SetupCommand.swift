@@ -15,6 +15,9 @@ struct SetupCommand: ParsableCommand {
       Programs that start MCP servers, as AI agents do (claude, codex, cursor, gemini, vscode), get an entry that starts \
       `lanyard mcp URL`. No token is written to their files, and no rule is added.
 
+      claude --skill writes a text that tells the AI agent how to ask properly: for requests, and for what it may not do \
+      yet. With --grant it also gets the tools for that (`lanyard mcp --self`) under this grant.
+
       EXAMPLES:
         lanyard setup
         lanyard setup git https://github.com/acme/* --account work
@@ -22,6 +25,7 @@ struct SetupCommand: ParsableCommand {
         lanyard setup kubectl --account work
         lanyard setup aws --account work --role-arn ARN
         lanyard setup claude https://mcp.acme.example/mcp
+        lanyard setup claude --skill --grant ~/.config/claude.grant
         lanyard setup vscode https://mcp.acme.example/mcp --scope project
         lanyard setup git --undo
       """)
@@ -46,6 +50,15 @@ struct SetupCommand: ParsableCommand {
   @Option(help: ArgumentHelp("For aws: the role.", valueName: "arn"))
   var roleArn: String?
 
+  @Flag(help: "For claude: write a text that tells the AI agent how to ask.")
+  var skill = false
+
+  @Option(
+    help: ArgumentHelp(
+      "With --skill: the file with the grant's secret, under which the AI agent gets the tools.", valueName: "file"),
+    completion: .file())
+  var grant: String?
+
   @Flag(name: [.customShort("y"), .long], help: "Write without asking.")
   var yes = false
 
@@ -62,6 +75,12 @@ struct SetupCommand: ParsableCommand {
     if !tool.startsServers, name != nil || scope != nil {
       throw ValidationError("--name and --scope are for programs that start MCP servers, such as claude.")
     }
+    if skill, tool != .claude { throw ValidationError("--skill is for claude.") }
+    if skill, url != nil || roleArn != nil { throw ValidationError("--skill takes no URL: it is for no server.") }
+    if grant != nil, !skill { throw ValidationError("--grant goes with --skill.") }
+    if grant != nil, scope == .project {
+      throw ValidationError("A grant is yours alone: leave out --scope project, or --grant.")
+    }
     if undo { return }
     if tool.startsServers {
       if let url, let problem = ServerURL.problem(url) { throw ValidationError("\(Text.shown(url)) \(problem)") }
@@ -72,7 +91,7 @@ struct SetupCommand: ParsableCommand {
     if let roleArn, !SetupTarget.isRole(roleArn) {
       throw ValidationError("\(Text.shown(roleArn)) is not a role such as arn:aws:iam::ACCOUNT:role/NAME.")
     }
-    if tool.needsURL, url == nil {
+    if tool.needsURL, url == nil, !skill {
       let reason = tool.startsServers ? "has an entry for each server" : "asks for each server alone"
       throw ValidationError("\(tool.rawValue) \(reason). Name it: `lanyard setup \(tool.rawValue) URL`.")
     }
@@ -86,12 +105,15 @@ struct SetupCommand: ParsableCommand {
     guard let tool else { return try SetupList(common: common).run() }
     let project = try scope == .project ? SetupPlaces.here() : nil
     if undo {
-      return try SetupUndo(tool: tool, url: url, name: name, scope: scope, project: project, common: common).run()
+      return try SetupUndo(
+        tool: tool, url: url, name: name, scope: scope, project: project, isSkill: skill, common: common
+      ).run()
     }
     let account = try chosenAccount(for: tool)
     var target = SetupTarget(url: url, account: account.map(Self.name(of:)), roleARN: roleArn, project: project)
-    if tool.startsServers {
-      target.name = name ?? ServerName.proposed(for: target.host ?? "")
+    if skill { target.skill = AgentSkill(grant: grant.map(AgentPaths.absolute)) }
+    if tool.startsServers, !skill || grant != nil {
+      target.name = name ?? (skill ? AgentSkill.name : ServerName.proposed(for: target.host ?? ""))
       try chooseFreeName(&target, for: tool)
     }
     var changes = try tool.changes(for: target)
@@ -118,11 +140,15 @@ struct SetupCommand: ParsableCommand {
     if common.json { return Self.answer(missing, "written") }
     Output.done("\(tool.rawValue) is set up. To undo it: `lanyard setup \(tool.rawValue) --undo`.")
     for note in tool.notes(for: target) { Output.done(note) }
+    if skill, grant == nil {
+      Output.done(
+        "For the tools that it speaks of, name a grant too: `lanyard setup claude --skill --grant FILE`.")
+    }
     if project != nil, let account = target.account {
       Output.note(
         Text.shown("All who work on this project need an account \(account). Without --account each has their own."))
     }
-    if url == nil, !tool.namesAccount {
+    if url == nil, !tool.namesAccount, !skill {
       Output.note("Choose which account answers for which server: `lanyard rule add URL ACCOUNT`.")
     }
   }
@@ -242,7 +268,8 @@ extension SetupRecord {
       entries.append(
         Entry(
           tool: tool.rawValue, url: target.url, account: target.account, accountID: account?.id,
-          roleARN: target.roleARN, name: target.name, project: target.project, changes: [change.identity]))
+          roleARN: target.roleARN, name: target.name, project: target.project, skill: target.skill,
+          changes: [change.identity]))
     }
   }
 }

@@ -12,6 +12,7 @@ struct SetupRecord {
     var roleARN: String?
     var name: String?
     var project: String?
+    var skill: AgentSkill?
     /// The identities of the changes that were made.
     var changes: [String]
 
@@ -20,7 +21,7 @@ struct SetupRecord {
     }
 
     var target: SetupTarget {
-      SetupTarget(url: url, account: account, roleARN: roleARN, name: name, project: project)
+      SetupTarget(url: url, account: account, roleARN: roleARN, name: name, project: project, skill: skill)
     }
   }
 
@@ -78,6 +79,12 @@ struct SetupRecord {
       writer.member("roleArn", entry.roleARN)
       writer.member("name", entry.name)
       writer.member("project", entry.project)
+      if let skill = entry.skill {
+        writer.key("skill")
+        writer.beginObject()
+        writer.member("grant", skill.grant)
+        writer.endObject()
+      }
       writer.member("changes", entry.changes)
       writer.endObject()
     }
@@ -95,6 +102,7 @@ struct SetupRecord {
       tool: node["tool"]?.string ?? "", url: node["url"]?.string, account: node["account"]?.string,
       accountID: node["accountId"]?.string,
       roleARN: node["roleArn"]?.string, name: node["name"]?.string, project: node["project"]?.string,
+      skill: node["skill"].map { AgentSkill(grant: $0["grant"]?.string) },
       changes: node["changes"]?.elements.compactMap(\.string) ?? [])
   }
 }

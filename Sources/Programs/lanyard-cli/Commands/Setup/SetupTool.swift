@@ -33,6 +33,8 @@ struct SetupTarget: Equatable {
   var name: String?
   /// The directory of the project that the entry is for; nil for the person.
   var project: String?
+  /// A text that tells an AI agent how to ask; nil for the entry of a server.
+  var skill: AgentSkill?
 
   /// `https:`, an empty text, the host, the path.
   private var parts: [Substring]? {
@@ -116,6 +118,7 @@ extension SetupTool {
       ]
     case .aws: return try aws(target)
     case .terraform: return try terraform()
+    case .claude where target.skill != nil: return try skill(target)
     case .claude, .codex, .cursor, .gemini, .vscode: return [try serverEntry(target)]
     case .bazel:
       let helper = try Self.helper("bazel-credential-lanyard")

@@ -7,6 +7,8 @@ struct SetupUndo {
   let name: String?
   let scope: SetupScope?
   let project: String?
+  /// Only what `--skill` wrote.
+  let isSkill: Bool
   let common: CommonOptions
 
   func run() throws(CommandFailure) {
@@ -57,7 +59,7 @@ struct SetupUndo {
 
   private func isMeant(_ entry: SetupRecord.Entry) -> Bool {
     entry.tool == tool.rawValue && (url == nil || entry.url == url) && (name == nil || entry.name == name)
-      && (scope == nil || entry.project == project)
+      && (scope == nil || entry.project == project) && (!isSkill || entry.skill != nil)
   }
 
   /// The changes of an entry, as they would be written now.

@@ -24,7 +24,8 @@ extension SetupTool {
     // An entry of a project works on other machines, too. An entry of the person has the path: a program of the desktop
     // seldom has ~/.local/bin in PATH, and a PATH that a project changes must not choose another program.
     let command = target.project == nil ? Self.lanyardPath : "lanyard"
-    let arguments = ["mcp", target.url ?? ""] + (target.account.map { ["--account", $0] } ?? [])
+    let server = target.skill.map { ["--self"] + ($0.grant.map { ["--grant", $0] } ?? []) } ?? [target.url ?? ""]
+    let arguments = ["mcp"] + server + (target.account.map { ["--account", $0] } ?? [])
     let name = target.name ?? ""
     if self == .codex {
       return TOMLTable(
@@ -40,6 +41,18 @@ extension SetupTool {
     return JSONEntry(
       place: place, path: [self == .vscode ? "servers" : "mcpServers", name], value: .object(members),
       allowsComments: self != .claude)
+  }
+
+  /// What tells the AI agent how to ask, and with a grant the tools to do so.
+  func skill(_ target: SetupTarget) throws(CommandFailure) -> [any SetupChange] {
+    let folder: String
+    if let project = target.project {
+      folder = try SetupPlaces.inside(project, ".claude")
+    } else {
+      folder = try SetupPlaces.named("CLAUDE_CONFIG_DIR", else: ".claude")
+    }
+    let text = SkillFile(place: "\(folder)/skills/\(AgentSkill.name)/SKILL.md")
+    return target.skill?.grant == nil ? [text] : [text, try serverEntry(target)]
   }
 
   /// Codex starts a server with few variables of its own environment. These lead to the agent, and the agent that is

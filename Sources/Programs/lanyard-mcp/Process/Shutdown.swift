@@ -1,10 +1,22 @@
 internal import Glibc
-internal import MCPBridge
-internal import StreamingHTTP
 internal import Synchronization
 internal import Threads
 
-/// Ends the bridge: requests in flight end within a bound, and the session is deleted at the server.
+/// What takes the client's messages, and writes what comes of them to `output`.
+protocol MessageServer: AnyObject, Sendable {
+  var output: MessageOutput { get }
+  var shutdown: Shutdown { get }
+  /// Takes one line of the client.
+  func take(_ line: UnsafeRawBufferPointer)
+  /// Takes no further request, and ends those that would not end by themselves. True if no message is on its way.
+  func end(_ reason: Shutdown.Reason) -> Bool
+  /// No message of the client is on its way.
+  var isIdle: Bool { get }
+  /// The last work, once all requests have ended or their time is over: two seconds at most.
+  func close()
+}
+
+/// Ends the program: requests in flight end within a bound.
 final class Shutdown: @unchecked Sendable {
   enum Reason {
     /// The client has closed the input: what is in flight may end.
@@ -15,13 +27,12 @@ final class Shutdown: @unchecked Sendable {
 
   /// How long requests in flight have after the end of the input: a client waits for the end of the program.
   static let endOfInputMilliseconds = 3_000
-  private static let deleteMilliseconds = 2_000
   private static let cancelledMilliseconds = 500
   /// Longer than all of `finish`.
   private static let longestEndMilliseconds = 3_500
 
   /// Set once, before the first thread.
-  weak var bridge: Bridge?
+  weak var server: (any MessageServer)?
   /// Readable once no message is on its way.
   let idle = WakeUp()
   private let isEnding = Mutex(false)
@@ -42,34 +53,19 @@ final class Shutdown: @unchecked Sendable {
   }
 
   func begin(_ reason: Reason) {
-    guard let bridge else { return }
+    guard let server else { return }
     if reason == .interrupted { interrupted.signal() }
     isEnding.withLock { $0 = true }
-    let (calls, stream, isIdle) = bridge.state.withLock { state in
-      state.isEnding = true
-      let calls = Array(state.requests.values)
-      return (calls, state.serverStream, state.isIdle)
-    }
-    stream?.cancellation.cancel()
-    for call in calls where reason == .interrupted || call.message.method == "subscriptions/listen" {
-      call.cancel(endsRequest: true)
-    }
-    if isIdle { idle.signal() }
+    if server.end(reason) { idle.signal() }
   }
 
   func becameIdle() { if isEnding.withLock({ $0 }) { idle.signal() } }
 
-  /// Waits a moment for cancelled requests, and deletes the session (2025-11-25, Session Management).
+  /// Waits a moment for cancelled requests.
   func finish() {
-    guard let bridge else { return }
+    guard let server else { return }
     interrupted.signal()
-    for _ in 0..<(Self.cancelledMilliseconds / 10) where !bridge.state.withLock({ $0.isIdle }) { pause(10) }
-    let session = bridge.state.withLock { $0.session }
-    guard session.id != nil else { return }
-    let cancellation = HTTPCancellation()
-    cancellation.cancel(afterMilliseconds: Self.deleteMilliseconds)
-    _ = bridge.sender.send(
-      Outgoing(method: "DELETE", fields: RequestHeaders.legacy(session), cancellation: cancellation, isForPerson: false)
-    ) { _, _ in true }
+    for _ in 0..<(Self.cancelledMilliseconds / 10) where !server.isIdle { pause(10) }
+    server.close()
   }
 }

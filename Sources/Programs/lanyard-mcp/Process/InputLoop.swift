@@ -5,7 +5,7 @@ internal import Threads
 
 /// Reads the client's lines until the input ends, a signal comes, or the client reads no more.
 struct InputLoop {
-  let bridge: Bridge
+  let server: any MessageServer
   /// Of `lanyard_signalfd`.
   let signals: Int32
 
@@ -19,10 +19,10 @@ struct InputLoop {
       var watched = [
         pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
         pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: bridge.output.closed.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: server.output.closed.descriptor, events: Int16(POLLIN), revents: 0),
       ]
       guard poll(&watched, nfds_t(watched.count), -1) > 0 else { continue }
-      if watched[1].revents != 0 || watched[2].revents != 0 { return bridge.shutdown.begin(.interrupted) }
+      if watched[1].revents != 0 || watched[2].revents != 0 { return server.shutdown.begin(.interrupted) }
       guard watched[0].revents != 0 else { continue }
       let count = read(STDIN_FILENO, chunk.baseAddress!, chunk.count)
       if count < 0, errno == EINTR || errno == EAGAIN { continue }
@@ -38,20 +38,20 @@ struct InputLoop {
 
   private func take(_ line: LineSplitter.Line) {
     switch line {
-    case .whole(let bytes): bridge.take(bytes)
-    case .tooLong: bridge.output.write(BridgeFailure.tooLong.line(id: nil))
+    case .whole(let bytes): server.take(bytes)
+    case .tooLong: server.output.write(BridgeFailure.tooLong.line(id: nil))
     }
   }
 
   /// The input has ended: requests in flight may end, but a signal ends them.
   private func waitForWork() {
-    bridge.shutdown.begin(.endOfInput)
+    server.shutdown.begin(.endOfInput)
     var watched = [
       pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
-      pollfd(fd: bridge.output.closed.descriptor, events: Int16(POLLIN), revents: 0),
-      pollfd(fd: bridge.shutdown.idle.descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: server.output.closed.descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: server.shutdown.idle.descriptor, events: Int16(POLLIN), revents: 0),
     ]
     while poll(&watched, nfds_t(watched.count), Int32(Shutdown.endOfInputMilliseconds)) < 0, errno == EINTR {}
-    if watched[2].revents == 0 { bridge.shutdown.begin(.interrupted) }
+    if watched[2].revents == 0 { server.shutdown.begin(.interrupted) }
   }
 }

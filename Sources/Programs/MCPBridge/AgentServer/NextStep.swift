@@ -1,0 +1,42 @@
+/// What an AI agent does after a failure of the agent: it can't sign in, confirm or change a policy, but it can ask.
+public enum NextStep {
+  /// - Parameters:
+  ///   - name: the name of the agent's error.
+  ///   - reason: `data.reason`, else that of the decision.
+  public static func text(after name: String, reason: String?, in tool: AgentTool) -> String {
+    switch (name, reason) {
+    case ("notPermitted", _) where tool == .request:
+      "Your grant does not cover this request. Ask for it with ask_access: the origin, the method, and why."
+    case ("notPermitted", _):
+      """
+      Your grant does not cover the tool \(tool.rawValue). Go on without it, or ask for it with ask_access: the method \
+      \(tool.methods.joined(separator: ", ")), the server that it is about, and why.
+      """
+    case ("denied", "declined"?):
+      """
+      The person said no. Do not send it again and do not try another way; tell the person what you wanted and go on without \
+      it.
+      """
+    case ("denied", "notApproved"?):
+      """
+      No answer came in time. Tell the person that it needs their yes (`lanyard approvals --watch`), and send it again once \
+      they are there.
+      """
+    case ("denied", "budgetExceeded"?):
+      "The hourly budget for this is used up. Do not repeat it; go on with something else."
+    case ("denied", _): "The person's policy does not allow this. Do not try another way; tell the person."
+    case ("stepUpRequired", _): "Only the person can confirm this. Tell them, and send it again afterwards."
+    case ("originNotAllowed", _):
+      "The account is not for that server. Check the address; only the person can add a server to an account."
+    case ("accountNotFound", _), ("accountAmbiguous", _): "The tool accounts lists what you may use."
+    case ("signedOut", _), ("reauthenticationRequired", _), ("interactionRequired", _), ("dataLocked", _),
+      ("agentLocked", _), ("accountLocked", _):
+      "Only the person can do that. Tell them; never ask for a password, key or code yourself."
+    case ("offline", _), ("providerUnavailable", _), ("timedOut", _), ("overloaded", _), ("noAgent", _),
+      ("wentAway", _):
+      "Try again later. A change whose outcome is unknown may have had its effect: read before you send it again."
+    case ("invalidParams", _), ("usage", _): "Correct the arguments."
+    default: "Tell the person."
+    }
+  }
+}

@@ -1,0 +1,45 @@
+internal import CommandSupport
+internal import Glibc
+
+/// The arguments of `lanyard-mcp --self`.
+struct AgentServerOptions {
+  /// For tools that name no account.
+  var account = "@active"
+  /// Start an agent if none runs.
+  var mayStart = true
+  var isQuiet = false
+
+  static func areIn(_ words: [String]) -> Bool { words.contains("--self") }
+
+  /// - Throws: also where no grant is named: without one the tools would reach all accounts.
+  init(_ words: [String]) throws(Options.Ending) {
+    var rest = words[...]
+    var grant: String?
+    while let word = rest.popFirst() {
+      let parts = word.hasPrefix("--") ? word.split(separator: "=", maxSplits: 1).map(String.init) : [word]
+      switch parts.first ?? "" {
+      case "--help", "-h": throw .help
+      case "--version": throw .version
+      case "--self": break
+      case "--no-start": mayStart = false
+      case "--quiet", "-q": isQuiet = true
+      case "--account", "-u", "--grant":
+        guard let value = parts.count > 1 ? parts[1] : rest.popFirst(), !value.isEmpty else {
+          throw .usage("\(parts[0]) needs a value.")
+        }
+        if parts[0] == "--grant" { grant = value } else { account = value }
+      default: throw .usage("\(word) does not go with --self.")
+      }
+    }
+    // The handshake of each connection reads it, before the first thread.
+    if let grant { setenv("LANYARD_GRANT_FILE", grant, 1) }
+    guard Environment.value("LANYARD_GRANT_FILE") != nil else {
+      throw .usage(
+        "These tools need a grant, which says what they reach: --grant FILE, or LANYARD_GRANT_FILE.",
+        hints: [
+          "Make one: `lanyard grant create NAME --agent --can requests --can status --can decisions -m operation.list "
+            + "--to FILE`."
+        ])
+    }
+  }
+}
