@@ -88,8 +88,8 @@ class Approvals(AgentFixture):
     def waiting(self, client, count=1):
         def listed():
             approvals = client.call("approval.list")["approvals"]
-            return approvals if len(approvals) == count else None
-        return self.until(listed, f"{count} requests that wait")
+            return [approvals] if len(approvals) == count else None
+        return self.until(listed, f"{count} requests that wait")[0]
 
     def decide(self, client, approval, verdict):
         return client.call("approval.decide", {"approval": approval["approval"], "verdict": verdict})

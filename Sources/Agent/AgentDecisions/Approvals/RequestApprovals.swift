@@ -1,5 +1,5 @@
 package import AgentCore
-package import AgentModel
+internal import AgentModel
 package import AgentPorts
 package import AgentRecords
 package import AgentStore

@@ -59,8 +59,13 @@ extension WireApprovalVerdict {
 }
 
 extension ApprovalMachine.Verdict {
-  /// Nil for a word of a later contract.
-  init?(_ verdict: WireApprovalVerdict) { self.init(rawValue: verdict.rawValue) }
+  init(_ verdict: WireApprovalVerdict) {
+    switch verdict {
+    case .once: self = .once
+    case .session: self = .session
+    case .deny: self = .deny
+    }
+  }
 }
 
 extension WireStepUpMethod {

@@ -21,10 +21,8 @@ enum ApprovalDecideHandler: MethodHandler {
   static func handle(_ params: ApprovalDecide.Params, _ call: Call) async throws(AgentFailure) -> ApprovalDecide.Result
   {
     try call.requireOpenVault()
-    guard let verdict = ApprovalMachine.Verdict(params.verdict) else {
-      throw .invalidParameter("/verdict", expected: "`once`, `session` or `deny`")
-    }
-    let account = try await call.agent.decisions.decide(approval: params.approval, verdict)
+    let account = try await call.agent.decisions.decide(
+      approval: params.approval, ApprovalMachine.Verdict(params.verdict))
     return ApprovalDecide.Result(approval: params.approval, verdict: params.verdict, account: account)
   }
 }
@@ -81,12 +79,7 @@ enum AccessDecideHandler: MethodHandler {
 
   static func handle(_ params: AccessDecide.Params, _ call: Call) async throws(AgentFailure) -> AccessDecide.Result {
     try call.requireOpenVault()
-    let allows: Bool
-    switch params.verdict {
-    case .allow: allows = true
-    case .deny: allows = false
-    default: throw .invalidParameter("/verdict", expected: "`allow` or `deny`")
-    }
+    let allows = params.verdict == .allow
     let until = try await call.agent.access.decide(
       params.request, allows: allows, for: params.expiresInSeconds.map { .seconds(Int64($0)) })
     return AccessDecide.Result(request: params.request, status: allows ? .allowed : .denied, expiresAt: until)
