@@ -16,5 +16,11 @@ package struct GateRefusal: Error, Sendable, Hashable {
   static let noSession = Self(
     401, "This browser has no session here, or it has ended. `lanyard ui` in a terminal opens the page.")
   static let otherForm = Self(403, "The form is not of this session: load the page again. Nothing was done.")
-  static let notFound = Self(404, "There is no such page.")
+  package static let notFound = Self(404, "There is no such page.")
+  package static let tooManyPages = Self(503, "Too many pages are open.")
+  package static let foreignAddress = Self(
+    502, "The provider's sign-in page has no address of the web. The sign-in was not begun.")
+
+  /// A person may come to it with a browser: an old address, another browser.
+  package var isForPerson: Bool { self == .noSession || self == .notFound || self == .otherForm || self == .foreignAddress }
 }

@@ -57,7 +57,7 @@ import JSONRPC
       CommandGroup(
         name: "Agent",
         subcommands: [
-          ProviderCommand.self, Stop.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self,
+          UICommand.self, ProviderCommand.self, Stop.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self,
           ExportCommand.self,
           Lock.self,
           Unlock.self,
