@@ -45,7 +45,7 @@ final class AgentDesk: Sendable {
   func perform(_ calls: [AgentQuestion]) -> Outcome {
     var outcome = Outcome()
     for question in calls {
-      guard AllowedMethods.contains(question.method) else {
+      guard AllowedMethods.isChange(question.method) else {
         outcome.answers.refuse(question)
         break
       }
@@ -70,7 +70,12 @@ final class AgentDesk: Sendable {
         value.write(to: &writer)
       }
     } result: { node in
-      JSONValue(node)
+      var kept: [String: JSONValue] = [:]
+      for (key, value) in node.members {
+        guard let member = key.string, AllowedMethods.keeps(member, of: question.method) else { continue }
+        kept[member] = JSONValue(value)
+      }
+      return .object(kept)
     }
   }
 }
