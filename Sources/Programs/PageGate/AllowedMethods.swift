@@ -15,8 +15,10 @@ package enum AllowedMethods {
   }
 
   package static let reads: Set<String> = [
-    "access.list", "account.get", "account.list", "agent.diagnose", "agent.listKeySlots", "agent.status", "approval.list",
-    "audit.list", "audit.verify", "authorization.check", "authorization.checkMany", "connectivity.get", "event.subscribe",
+    "access.list", "account.get", "account.list", "agent.diagnose", "agent.listKeySlots", "agent.status",
+    "approval.list",
+    "audit.list", "audit.verify", "authorization.check", "authorization.checkMany", "connectivity.get",
+    "event.subscribe",
     "grant.list", "metrics.read", "operation.list", "policy.explain", "policy.get", "policy.list", "provider.get",
     "provider.list", "revocation.list", "rule.list", "session.get", "stepUp.status",
   ]
@@ -24,7 +26,7 @@ package enum AllowedMethods {
   /// With the members of the result that are kept. `grant.create` answers with the secret of a grant, and `snapshot.refresh`
   /// with what a provider says of a person.
   package static let changes: [String: Set<String>] = [
-    "access.decide": ["request", "status", "verdict"],
+    "access.decide": ["expiresAt", "request", "status"],
     "account.add": ["account"],
     "account.forget": ["account"],
     "account.rename": ["account"],
@@ -33,18 +35,18 @@ package enum AllowedMethods {
     "account.switch": ["account"],
     "agent.lock": ["locked"],
     "agent.unlock": ["locked"],
-    "approval.decide": ["approval", "status", "verdict"],
+    "approval.decide": ["account", "approval", "verdict"],
     "grant.create": ["client", "expiresAt", "grant"],
     "grant.revoke": ["grant"],
     "operation.cancel": ["operation", "status"],
     "operation.retry": ["operation", "status"],
-    "policy.refresh": ["status"],
+    "policy.refresh": ["policySource"],
     "revocation.abandon": ["revocation"],
     "revocation.retry": ["revocations"],
     "signIn.begin": [
       "authorizationUrl", "expiresAt", "flow", "signIn", "userCode", "verificationUri", "verificationUriComplete",
     ],
-    "signIn.cancel": ["signIn", "status"],
+    "signIn.cancel": ["signIn"],
     "snapshot.refresh": ["account"],
     "stepUp.clear": ["account"],
     "stepUp.verify": ["account", "validUntil"],

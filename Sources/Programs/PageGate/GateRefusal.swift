@@ -22,5 +22,7 @@ package struct GateRefusal: Error, Sendable, Hashable {
     502, "The provider's sign-in page has no address of the web. The sign-in was not begun.")
 
   /// A person may come to it with a browser: an old address, another browser.
-  package var isForPerson: Bool { self == .noSession || self == .notFound || self == .otherForm || self == .foreignAddress }
+  package var isForPerson: Bool {
+    self == .noSession || self == .notFound || self == .otherForm || self == .foreignAddress
+  }
 }

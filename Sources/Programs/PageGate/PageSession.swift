@@ -27,7 +27,9 @@ package struct PageSession: Sendable {
         let text = pair.drop { $0 == " " }
         guard text.hasPrefix(cookieName + "=") else { continue }
         // Another program at this host may have set one of the same name.
-        if ConstantTime.equal(Array(text.utf8.dropFirst(cookieName.utf8.count + 1)), Array(secret.utf8)) { isOurs = true }
+        if ConstantTime.equal(Array(text.utf8.dropFirst(cookieName.utf8.count + 1)), Array(secret.utf8)) {
+          isOurs = true
+        }
       }
     }
     return isOurs

@@ -12,7 +12,8 @@ final class IdleEnd: Sendable {
     descriptor = lanyard_boot_timer()
     guard descriptor >= 0 else {
       throw CommandFailure(
-        .other, name: "system", "No timer could be made: \(SystemError.message(-descriptor)). The page was not started.")
+        .other, name: "system", "No timer could be made: \(SystemError.message(-descriptor)). The page was not started."
+      )
     }
     milliseconds = seconds * 1000
     begin()

@@ -36,12 +36,14 @@ struct LanyardWeb {
         "LANYARD_GRANT_FILE names a grant, and the page is for the person. It was not started.",
         hints: ["`env -u LANYARD_GRANT_FILE lanyard ui`"])
     }
+    ResidentMemory.limitHeaps()
     let interruption = try Interruption()
     // Confined, this program can start none.
     _ = try Agent.connect(mayStart: options.mayStartAgent)
     let idle = try IdleEnd(seconds: options.idleSeconds)
     let listener = try listen(options, idle)
     defer { listener.stop() }
+    ResidentMemory.giveBack()
     return wait(interruption, idle, options)
   }
 
@@ -81,7 +83,8 @@ struct LanyardWeb {
       if watched[0].revents != 0 {
         return lanyard_signalfd_read(interruption.descriptor) == SIGINT ? ExitStatus.interrupted.rawValue : 0
       }
-      Output.note("Nobody used the page for \(options.idleSeconds / 60) minutes, so it ended. `lanyard ui` opens another.")
+      Output.note(
+        "Nobody used the page for \(options.idleSeconds / 60) minutes, so it ended. `lanyard ui` opens another.")
       return 0
     }
   }

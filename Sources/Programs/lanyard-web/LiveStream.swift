@@ -12,6 +12,8 @@ enum LiveStream {
   /// Runs until the browser closes the page, or the program ends.
   static func run(_ stream: borrowing HTTPStream, _ watcher: LiveFeed.Watcher) {
     guard stream.send(retry) else { return }
+    // The page is there, and what follows is waiting.
+    ResidentMemory.giveBack()
     while stream.wait(for: watcher.news.descriptor) == .ready {
       watcher.news.clear()
       guard stream.send(changed), stream.wait(for: -1, milliseconds: pauseMilliseconds) == .timedOut else { return }

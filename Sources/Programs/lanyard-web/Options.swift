@@ -32,7 +32,9 @@ struct Options {
   private static func number<Number: FixedWidthInteger>(
     _ text: String, _ option: String
   ) throws(CommandFailure) -> Number {
-    guard let number = Number(text), number >= 0 else { throw .usage("\(Text.shown(text)) is no number for \(option).") }
+    guard let number = Number(text), number >= 0 else {
+      throw .usage("\(Text.shown(text)) is no number for \(option).")
+    }
     return number
   }
 }

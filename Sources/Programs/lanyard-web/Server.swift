@@ -143,7 +143,8 @@ extension HTTPResponse {
 
   static func refusal(_ refusal: GateRefusal) -> HTTPResponse {
     // What a person may see, who opened an old address.
-    var response: HTTPResponse = refusal.isForPerson
+    var response: HTTPResponse =
+      refusal.isForPerson
       ? .html(OpeningPage.refused(refusal.words), status: refusal.status)
       : .text(refusal.words + "\n", status: refusal.status)
     response.headers += SecureFields.all

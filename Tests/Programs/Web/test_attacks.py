@@ -33,7 +33,7 @@ class Attack(WebFixture):
         return self.attacked.ask(method, path, headers=headers)
 
     def is_locked(self):
-        return self.caller.call("agent.status", {})["vault"] == "locked"
+        return self.caller.call("agent.status", {})["locked"]
 
     def assert_nothing_done(self):
         self.assertFalse(self.is_locked(), "the attack locked the vault")

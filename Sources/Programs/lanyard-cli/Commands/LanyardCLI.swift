@@ -57,7 +57,8 @@ import JSONRPC
       CommandGroup(
         name: "Agent",
         subcommands: [
-          UICommand.self, ProviderCommand.self, Stop.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self,
+          UICommand.self,
+          ProviderCommand.self, Stop.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self,
           ExportCommand.self,
           Lock.self,
           Unlock.self,
