@@ -1,7 +1,7 @@
 internal import CommandSupport
 internal import JSONRPC
 
-/// What `lanyard ui` prints, and the browser that it opens.
+/// What `lanyard ui` prints.
 struct Announcement {
   let port: UInt16
   let code: String
@@ -9,9 +9,10 @@ struct Announcement {
 
   private var address: String { "http://127.0.0.1:\(port)" }
   /// No server, proxy or log gets what stands behind the `#`.
-  private var opening: String { "\(address)/open#\(code)" }
+  var opening: String { "\(address)/open#\(code)" }
 
-  func make() {
+  /// - Parameter isOpened: a browser was started with the address.
+  func tell(isOpened: Bool) {
     if options.json {
       var writer = JSONWriter()
       writer.beginObject()
@@ -24,7 +25,6 @@ struct Announcement {
     } else {
       Output.answer(opening)
     }
-    let isOpened = options.opensBrowser && Browser.open(opening)
     guard !options.json else { return }
     let minutes = options.idleSeconds / 60
     Output.note(

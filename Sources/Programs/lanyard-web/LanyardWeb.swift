@@ -59,8 +59,10 @@ struct LanyardWeb {
         host: "127.0.0.1", port: options.port, admitted: admitted, maximumBodyBytes: Server.mostBodyBytes
       ) { port in
         // It listens, and no thread runs yet: the browser waits for the first.
-        Announcement(port: port, code: code, options: options).make()
+        let announcement = Announcement(port: port, code: code, options: options)
+        let isOpened = options.opensBrowser && Browser.open(announcement.opening)
         Confining.apply()
+        announcement.tell(isOpened: isOpened)
         let endsAt = lanyard_boot_milliseconds() + options.codeSeconds * 1000
         let server = Server(
           port: port, code: OpeningCode(code, endsAt: endsAt),
