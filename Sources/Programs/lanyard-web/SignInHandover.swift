@@ -20,6 +20,7 @@ enum SignInHandover {
       <meta name="viewport" content="width=device-width">
       <title>Sign in</title>
       <link rel="stylesheet" href="/style.css">
+      <link rel="icon" href="/icon.svg" type="image/svg+xml">
       </head>
       <body>
       <main>
