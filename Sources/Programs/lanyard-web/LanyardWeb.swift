@@ -42,9 +42,9 @@ struct LanyardWeb {
     _ = try Agent.connect(mayStart: options.mayStartAgent)
     let idle = try IdleEnd(seconds: options.idleSeconds)
     let listener = try listen(options, idle)
-    defer { listener.stop() }
     ResidentMemory.giveBack()
-    return wait(interruption, idle, options)
+    // Its connections end with the process: none of them has anything to finish, and one may wait for an agent that hangs.
+    return withExtendedLifetime(listener) { wait(interruption, idle, options) }
   }
 
   private static func listen(_ options: Options, _ idle: IdleEnd) throws(CommandFailure) -> LoopbackListener {

@@ -153,15 +153,19 @@ class Agents(WebFixture):
         live.wait_for(before + 1)
         self.until(lambda: "alice" in page.get("/accounts").text, "the account is on the page again")
 
-    def test_an_agent_that_hangs_is_told_of(self):
+    def test_an_agent_that_hangs_holds_nothing_else_up(self):
         page = self.page().open()
         os.kill(self.agent.pid, signal.SIGSTOP)
         try:
-            # What loads nothing of the agent works.
-            self.assertEqual(page.get("/style.css").status, 200)
+            with page.begin("/accounts"):
+                # What loads nothing of the agent works, and the end waits for nobody.
+                self.assertEqual(page.get("/style.css").status, 200)
+                began = time.monotonic()
+                page.process.terminate()
+                self.assertEqual(self.ended(page)[0], 0)
+                self.assertLess(time.monotonic() - began, 2)
         finally:
             os.kill(self.agent.pid, signal.SIGCONT)
-        self.assertEqual(page.get("/accounts").status, 200)
 
     def test_a_locked_vault(self):
         page = self.page().open()

@@ -121,6 +121,12 @@ class Page:
                 pass
         return told
 
+    def begin(self, path: str) -> socket.socket:
+        """A request whose answer nobody waits for."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_SECONDS)
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {self.host}\r\nCookie: {self.cookie}\r\n\r\n".encode())
+        return connection
+
     def live(self, page: str) -> "Live":
         return Live(self, page)
 
