@@ -296,8 +296,8 @@ let programs: [Target] = [
   program(
     "lanyard-web",
     [
-      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "FileRules", "JSONRPC", "LoopbackHTTP", "PageGate",
-      "SystemAdapters", "Threads", "WebPages",
+      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "JSONRPC", "LoopbackHTTP", "PageGate", "SystemAdapters",
+      "Threads", "WebPages",
     ]
   ),  // serves the pages to browsers of this person
   program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
