@@ -83,7 +83,9 @@ struct Connection: ~Copyable {
     case .raw(let bytes):
       finish(bytes)
     case .stream(let response, let body):
-      guard send(response.serialized(sendingBody: false, lengthKnown: false)) else { return }
+      let head = response.serialized(sendingBody: false, lengthKnown: false)
+      guard !isHead else { return finish(head) }
+      guard send(head) else { return }
       body(HTTPStream(number: descriptor.number, stop: stop))
     }
   }
