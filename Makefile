@@ -51,7 +51,7 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-web test-fleet packages-fleet packages-web pictures bench-mcp build-tests release is-built \
+  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-web test-fleet packages-fleet bench-mcp build-tests release is-built \
   format map schemas install uninstall clean
 
 help: ## List the targets.
@@ -81,7 +81,7 @@ build: packages ## Build all programs for a debugger and for the next try, into 
 
 ##@ Tests
 
-test: packages-tests packages-clients packages-desktop packages-fleet packages-web packages-wheel ## Run every test: all that CI runs, in under half an hour.
+test: packages-tests packages-clients packages-desktop packages-fleet packages-wheel ## Run every test: all that CI runs, in under half an hour.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
 
 test-quick: packages-tests ## Run what takes under five minutes once it is built: few seeds, each transcript once, no walk of all states.
@@ -176,11 +176,8 @@ test-mcp: build-tests ## `lanyard mcp`: the scenarios of the conformance suite, 
 test-proxy: build-tests packages-clients packages-desktop ## The proxy with curl, git, pip, Node.js and Python behind it, and raw bytes at it.
 	$(TEST_PROGRAMS) Tests/Programs/Proxy
 
-test-web: build-tests packages-web ## The page of `lanyard ui`: in a real browser, under attack, and what it costs.
+test-web: build-tests ## The page of `lanyard ui`: what attacks it, and what it costs.
 	$(TEST_PROGRAMS) Tests/Programs/Web
-
-pictures: build-tests packages-web ## Make the pictures of docs/page.md: each page, light and dark.
-	cd Tests/Programs/Web && LANYARD_BIN=$(abspath $(RELEASE)) LANYARD_REQUIRE_REAL=1 $(PYTHON_TESTS) pictures.py
 
 test-fleet: build-tests packages-fleet ## What joins agents to an organisation: its metrics server and its log collectors, with real parts.
 	$(TEST_PROGRAMS) Tests/Programs/Fleet
@@ -220,7 +217,7 @@ bench-mcp: release packages-tests ## Not a test: `lanyard mcp` beside other brid
 
 # `.ci/test` has built everything before, and sets BUILT.
 ifdef BUILT
-packages packages-tests packages-clients packages-desktop packages-fleet packages-web packages-deb packages-wheel:
+packages packages-tests packages-clients packages-desktop packages-fleet packages-deb packages-wheel:
 build-tests release:
 else
 packages: ## Install the Debian packages that a build needs and that are missing (apt; sudo when not root).
@@ -243,9 +240,6 @@ packages-desktop: packages-tests ## Install the tools of the desktop that the te
 
 packages-fleet: packages-tests ## Install what an organisation runs, as far as the tests use it and it is missing.
 	@.ci/packages fleet
-
-packages-web: packages-tests ## Install the browsers in which the tests look at the page, and that are missing.
-	@.ci/packages web
 
 # Without the library a link that leads nowhere: the linker then takes the shared one.
 .build/static-c++/libstdc++.a:
