@@ -32,7 +32,7 @@ RELEASE_FLAGS := -c release --disable-local-rpath -Xswiftc -gnone -Xcc -g0 \
   -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xswiftc -no-emit-module-separately-wmo
 # `lanyard` is static-pie, and the C++ library is linked in (Package.swift).
 RELEASE_ENVIRONMENT := LANYARD_STATIC_PIE=1 LANYARD_STATIC_CXX=$(CURDIR)/.build/static-c++
-PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo lanyard-export lanyard-mcp lanyard-proxy
+PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo lanyard-export lanyard-mcp lanyard-proxy lanyard-web
 # The names by which tools look for a credential helper, as links to lanyard. `keyring` is not among them: it would take
 # the place of Python's own.
 HELPERS := git-credential-lanyard docker-credential-lanyard cargo-credential-lanyard terraform-credentials-lanyard \
@@ -51,7 +51,7 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
+  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \ test-web
   format map walks schemas install uninstall clean
 
 help: ## List the targets.
@@ -93,7 +93,7 @@ nightly: build-tests real-provider ## Run thousands of seeds, every transcript i
 	$(SWIFT_TEST) --filter TranscriptTests
 	LANYARD_NAME_CASES=10000000 $(SWIFT_TEST) --filter RequestNamesTests
 	.ci/walks --commits $(RELEASE)
-	LANYARD_TIER=whole LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration test-desktop test-fleet test-mcp test-proxy test-clients
+	LANYARD_TIER=whole LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration test-desktop test-fleet test-mcp test-proxy test-web test-clients
 	$(MAKE) --no-print-directory test-client-faults
 	$(MAKE) --no-print-directory test-deb
 	$(MAKE) --no-print-directory test-wheel
@@ -178,6 +178,9 @@ test-mcp: build-tests ## `lanyard mcp`: the scenarios of the conformance suite, 
 
 test-proxy: build-tests packages-clients packages-desktop ## The proxy with curl, git, pip, Node.js and Python behind it, and raw bytes at it.
 	$(TEST_PROGRAMS) Tests/Programs/Proxy
+
+test-web: build-tests ## The page of `lanyard ui`: what attacks it, and what it costs.
+	$(TEST_PROGRAMS) Tests/Programs/Web
 
 test-fleet: build-tests packages-fleet ## What joins agents to an organisation: its metrics server and its log collectors, with real parts.
 	$(TEST_PROGRAMS) Tests/Programs/Fleet
@@ -283,7 +286,7 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 	  $(SHARE)/fish/vendor_completions.d $(SHARE)/systemd/user $(SHARE)/lanyard/systemd $(SHARE)/lanyard/python/lanyard/auth
 	install -s -m 755 $(RELEASE)/lanyard $(RELEASE)/lanyard-agent $(RELEASE)/lanyard-demo $(BIN)
 	install -s -m 755 $(RELEASE)/lanyard-cli $(RELEASE)/lanyard-export $(RELEASE)/lanyard-mcp \
-	  $(RELEASE)/lanyard-proxy $(LIBEXEC)
+	  $(RELEASE)/lanyard-proxy $(RELEASE)/lanyard-web $(LIBEXEC)
 	for name in $(HELPERS); do ln -sf lanyard $(BIN)/$$name; done
 	install -d $(SHARE)/man/man1
 	$(RELEASE)/lanyard man --quiet --directory $(SHARE)/man/man1

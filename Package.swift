@@ -242,6 +242,10 @@ let programs: [Target] = [
   module("CommandSupport", in: "Programs", ["CPlatform", "DirectoryFiles", "FileRules", "JSONRPC"]),
   module("MetricsExposition", in: "Programs", ["JSONRPC"]),  // figures as OpenMetrics text, requests of scrapers
   module("MCPBridge", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC"]),  // what `lanyard-mcp` decides
+  // which request of a browser `lanyard-web` takes, and what it may ask the agent for
+  module("PageGate", in: "Programs", ["LoopbackHTTP"]),
+  // the pages of `lanyard ui`: HTML, style, script, pictures, and what forms ask the agent for
+  module("WebPages", in: "Programs", ["AgentModel", "JSONRPC"]),
   program(
     "lanyard-agent",
     [
@@ -289,6 +293,13 @@ let programs: [Target] = [
       "FileRules", "JSONRPC", "LoopbackHTTP", "ProxyCore", "Secrets", "StreamingHTTP", "TLSServing", "Threads",
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
+  program(
+    "lanyard-web",
+    [
+      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "JSONRPC", "LoopbackHTTP", "PageGate", "SystemAdapters",
+      "Threads", "WebPages",
+    ]
+  ),  // serves the pages to browsers of this person
   program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
   // the practice provider by itself, and the demo
   program("lanyard-demo", ["CPlatform", "PracticeProvider"], linker: staticFoundation, isOptimized: false),
@@ -358,6 +369,8 @@ let checks: [Target] = [
   tests("AuditExportTests", in: "Programs", ["AgentModel", "AuditExport", "JSONRPC"]),
   tests("MetricsExpositionTests", in: "Programs", ["JSONRPC", "MetricsExposition"]),
   tests("MCPBridgeTests", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC", "MCPBridge"]),
+  tests("PageGateTests", in: "Programs", ["LoopbackHTTP", "PageGate"]),
+  tests("WebPagesTests", in: "Programs", ["AgentModel", "JSONRPC", "WebPages"]),
   tests("FleetTests", in: "Practice", ["FleetSimulation"]),
   tests("PracticeProviderTests", in: "Practice", ["PracticeProvider", "LoopbackHTTP"]),
   tests(
@@ -373,8 +386,8 @@ let checks: [Target] = [
 let build = Context.environment["LANYARD_BUILD"]
 let isForPersons = build == "programs" || build == "demo"
 let besidesDemo = [
-  "AuditExport", "CTLSServer", "MCPBridge", "ProxyCore", "StreamingHTTP", "TLSServing", "lanyard-export", "lanyard-mcp",
-  "lanyard-proxy",
+  "AuditExport", "CTLSServer", "MCPBridge", "PageGate", "ProxyCore", "StreamingHTTP", "TLSServing", "WebPages",
+  "lanyard-export", "lanyard-mcp", "lanyard-proxy", "lanyard-web",
 ]
 let ofDevelopers =
   [
@@ -394,6 +407,7 @@ let libraries: [Product] = [
 /// The programs that are installed.
 let installed = [
   "lanyard", "lanyard-cli", "lanyard-agent", "lanyard-demo", "lanyard-export", "lanyard-mcp", "lanyard-proxy",
+  "lanyard-web",
 ].filter { !leftOut.contains($0) }
 
 let package = Package(

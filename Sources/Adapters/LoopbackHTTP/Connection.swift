@@ -82,6 +82,11 @@ struct Connection: ~Copyable {
       while !stop.isRaised && send(piece) {}
     case .raw(let bytes):
       finish(bytes)
+    case .stream(let response, let body):
+      let head = response.serialized(sendingBody: false, lengthKnown: false)
+      guard !isHead else { return finish(head) }
+      guard send(head) else { return }
+      body(HTTPStream(number: descriptor.number, stop: stop))
     }
   }
 
@@ -116,12 +121,14 @@ struct Connection: ~Copyable {
 
   /// False if the peer is gone, or did not read in time. A stop does not interrupt bytes that the kernel takes at once:
   /// the page that ends a sign-in is sent by a listener that is being stopped.
-  private func send(_ bytes: [UInt8]) -> Bool {
+  private func send(_ bytes: [UInt8]) -> Bool { Self.send(bytes, to: descriptor.number, stop: stop) }
+
+  static func send(_ bytes: [UInt8], to number: Int32, stop: StopSignal) -> Bool {
     let deadline = MonotonicTime.now.milliseconds + Self.writeMilliseconds
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {
-        Glibc.send(descriptor.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }
       if count > 0 {
         sent += count
@@ -129,7 +136,7 @@ struct Connection: ~Copyable {
       }
       guard errno == EAGAIN || errno == EINTR else { return false }
       let left = max(0, deadline - MonotonicTime.now.milliseconds)
-      guard stop.wait(for: [descriptor.number], events: POLLOUT, milliseconds: left) == .ready else { return false }
+      guard stop.wait(for: [number], events: POLLOUT, milliseconds: left) == .ready else { return false }
     }
     return true
   }

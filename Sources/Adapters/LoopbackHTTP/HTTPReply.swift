@@ -13,6 +13,9 @@ public enum HTTPReply: Sendable {
   case endlessBody(HTTPResponse)
   /// These bytes and nothing else: for responses that are not HTTP.
   case raw([UInt8])
+  /// The head has no length, and the closure sends the body piece by piece on the connection's own thread. The connection ends
+  /// when it returns.
+  case stream(HTTPResponse, @Sendable (borrowing HTTPStream) -> Void)
 }
 
 extension HTTPReply {

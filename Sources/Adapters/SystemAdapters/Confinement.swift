@@ -10,11 +10,16 @@ public struct FileAccess: Hashable, Sendable {
   public var devices: [String]
   /// The agent's own directories: files are made, written and removed there.
   public var owned: [String]
+  /// It connects to servers by TCP, or takes ports.
+  public var usesNetwork: Bool
 
-  public init(readable: [String] = [], devices: [String] = [], owned: [String] = []) {
+  public init(
+    readable: [String] = [], devices: [String] = [], owned: [String] = [], usesNetwork: Bool = true
+  ) {
     self.readable = readable
     self.devices = devices
     self.owned = owned
+    self.usesNetwork = usesNetwork
   }
 
   /// What the agent reads on every system: libraries that are opened late, authorities, names of hosts, `/proc`.
@@ -29,7 +34,8 @@ public struct FileAccess: Hashable, Sendable {
 
   public func union(_ other: FileAccess) -> FileAccess {
     FileAccess(
-      readable: readable + other.readable, devices: devices + other.devices, owned: owned + other.owned)
+      readable: readable + other.readable, devices: devices + other.devices, owned: owned + other.owned,
+      usesNetwork: usesNetwork || other.usesNetwork)
   }
 }
 
@@ -43,6 +49,8 @@ package struct FileRules: Equatable {
   /// The rights that are refused unless a rule grants them.
   package let handled: UInt64
   package let scoped: UInt64
+  /// The rights to TCP that are refused.
+  package let network: UInt64
   package let rules: [Rule]
 
   private static let reading = rights([LANYARD_FILE_READ, LANYARD_FILE_LIST])
@@ -62,12 +70,13 @@ package struct FileRules: Equatable {
   package init?(_ access: FileAccess, version: Int32) {
     guard version >= 1 else { return nil }
     var known = Self.reading | Self.writing | Self.owning | Self.never
-    // landlock(7), Features: renaming between directories from 2 on, truncating from 3 on, devices from 5 on, signals
-    // from 6 on.
+    // landlock(7), Features: renaming between directories from 2 on, truncating from 3 on, TCP from 4 on, devices from 5 on,
+    // signals from 6 on.
     if version < 2 { known &= ~UInt64(LANYARD_FILE_REFER) }
     if version < 3 { known &= ~UInt64(LANYARD_FILE_TRUNCATE) }
     if version < 5 { known &= ~UInt64(LANYARD_FILE_DEVICE_CONTROL) }
     handled = known
+    network = version < 4 || access.usesNetwork ? 0 : Self.rights([LANYARD_TCP_BIND, LANYARD_TCP_CONNECT])
     scoped = version < 6 ? 0 : UInt64(LANYARD_SCOPE_SIGNAL)
     let granted =
       access.readable.map { ($0, Self.reading) } + access.devices.map { ($0, Self.reading | Self.writing) }
@@ -117,7 +126,7 @@ public enum ProcessConfinement {
     defer { for path in paths { free(path) } }
     let list = zip(paths, rules.rules).map { lanyard_file_rule(path: $0.0, rights: $0.1.rights) }
     return -list.withUnsafeBufferPointer {
-      lanyard_landlock_restrict(rules.handled, rules.scoped, $0.baseAddress, $0.count)
+      lanyard_landlock_restrict(rules.handled, rules.network, rules.scoped, $0.baseAddress, $0.count)
     }
   }
 }

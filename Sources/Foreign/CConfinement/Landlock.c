@@ -48,8 +48,8 @@ static int add(int ruleset, const struct lanyard_file_rule *rule, uint64_t handl
 }
 
 int lanyard_landlock_restrict(
-    uint64_t handled, uint64_t scoped, const struct lanyard_file_rule *rules, size_t count) {
-  struct ruleset attributes = {.handled_files = handled, .scoped = scoped};
+    uint64_t handled, uint64_t network, uint64_t scoped, const struct lanyard_file_rule *rules, size_t count) {
+  struct ruleset attributes = {.handled_files = handled, .handled_network = network, .scoped = scoped};
   int ruleset = (int)syscall(create_ruleset, &attributes, sizeof attributes, 0);
   if (ruleset < 0) return -errno;
   int result = 0;

@@ -2,6 +2,7 @@
 #include "CPlatform.h"
 
 #include <link.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,3 +29,7 @@ static int give_back(struct dl_phdr_info *object, size_t size, void *context) {
 }
 
 void lanyard_give_back_pages(void) { dl_iterate_phdr(give_back, NULL); }
+
+void lanyard_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
+
+void lanyard_give_back_heap(void) { malloc_trim(0); }

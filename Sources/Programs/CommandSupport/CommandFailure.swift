@@ -11,6 +11,8 @@ public struct CommandFailure: Error, Sendable {
   public var hints: [String]
   /// The error object as the agent sent it; nil if the failure is this program's own.
   public var wire: String?
+  /// The code of the agent's error; nil if the failure is this program's own.
+  public var code: Int64?
   /// `data.attemptsLeft`: how many more PINs or pasted addresses the agent accepts; nil if the error has no such limit.
   public var attemptsLeft: Int64?
   /// `data.reason`: one word for what lies behind the name.
@@ -62,6 +64,7 @@ public struct CommandFailure: Error, Sendable {
       ExitStatus(errorCode: code), name: name,
       ErrorMessages.message(code: code, error["message"]?.string, reason: data?["reason"]?.string))
     wire = String(decoding: error.raw, as: UTF8.self)
+    self.code = code
     if let path = data?["path"]?.string, let expected = data?["expected"]?.string {
       problem = ParameterProblem(path: path, expected: expected)
     }

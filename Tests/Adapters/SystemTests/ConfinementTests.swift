@@ -35,6 +35,14 @@ import SystemAdapters
     for rule in rules.rules { #expect(rule.rights & ~handled == 0) }
   }
 
+  @Test(arguments: [(1, 0), (3, 0), (4, 3), (7, 3)] as [(Int32, UInt64)])
+  func programWithoutNetwork_isRefusedTCP(_ version: Int32, _ refused: UInt64) throws {
+    let local = FileAccess(readable: ["/proc"], usesNetwork: false)
+    #expect(try #require(FileRules(local, version: version)).network == refused)
+    #expect(try #require(FileRules(access, version: version)).network == 0)
+    #expect(try #require(FileRules(local.union(access), version: version)).network == 0)
+  }
+
   @Test func filesOfTheSystem_areReadOnly() throws {
     #expect(try rights("/etc", version: 7) == UInt64(LANYARD_FILE_READ) | UInt64(LANYARD_FILE_LIST))
   }

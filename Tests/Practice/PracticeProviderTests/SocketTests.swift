@@ -182,6 +182,43 @@ import Testing
     #expect(try exchange(get, port: listener.port).hasSuffix("fine"))
   }
 
+  @Test func stream_isSentPieceByPieceAndEndsWithItsClosure() throws {
+    let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 0) { _ in
+      .stream(HTTPResponse(status: 200, headers: [("Content-Type", "text/event-stream")], body: [])) { stream in
+        for piece in ["one ", "two ", "three"] {
+          let isSent = stream.send(Array(piece.utf8))
+          #expect(isSent)
+        }
+        let wakeup = stream.wait(for: -1, milliseconds: 1)
+        #expect(wakeup == .timedOut)
+      }
+    }
+    defer { listener.stop() }
+    let answer = try exchange(get, port: listener.port)
+    #expect(answer.contains("Content-Type: text/event-stream\r\n"))
+    #expect(!answer.contains("Content-Length"))
+    #expect(answer.hasSuffix("\r\n\r\none two three"))
+    let head = try exchange("HEAD / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", port: listener.port)
+    #expect(head.hasSuffix("\r\n\r\n"))
+  }
+
+  @Test func waitingStream_endsWithItsListener() throws {
+    let ended = Mutex<HTTPStream.Wakeup?>(nil)
+    let reached = DispatchSemaphore(value: 0)
+    let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 0) { _ in
+      .stream(HTTPResponse(status: 200)) { stream in
+        reached.signal()
+        let wakeup = stream.wait(for: -1)
+        ended.withLock { $0 = wakeup }
+      }
+    }
+    let client = try Client(port: listener.port)
+    try client.send(get)
+    reached.wait()
+    listener.stop()
+    #expect(ended.withLock { $0 } == .ended)
+  }
+
   @Test func lineBreakInAHeaderValue_isReplaced() throws {
     let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { _ in
       .respond(HTTPResponse(status: 302, headers: [("Location", "/a\r\nSet-Cookie: evil=1")]))

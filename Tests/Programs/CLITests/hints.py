@@ -7,7 +7,8 @@ import re
 
 ALL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../Sources")
 SOURCES = os.path.join(ALL, "Programs")
-PROGRAMS = ("CommandSupport", "lanyard", "lanyard-cli", "lanyard-export", "lanyard-mcp", "lanyard-proxy")
+PROGRAMS = (
+    "CommandSupport", "lanyard", "lanyard-cli", "lanyard-export", "lanyard-mcp", "lanyard-proxy", "lanyard-web", "PageGate")
 AGENT = ("../Agent", "../Domain", "lanyard-agent")
 
 

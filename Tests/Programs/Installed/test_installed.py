@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 PREFIX = os.environ.get("LANYARD_INSTALLED", os.path.join(ROOT, ".build", "installed"))
 PROGRAMS = [
     "bin/lanyard", "bin/lanyard-agent", "bin/lanyard-demo", "libexec/lanyard/lanyard-cli", "libexec/lanyard/lanyard-mcp",
-    "libexec/lanyard/lanyard-proxy", "libexec/lanyard/lanyard-export",
+    "libexec/lanyard/lanyard-proxy", "libexec/lanyard/lanyard-export", "libexec/lanyard/lanyard-web",
 ]
 ANALYZER = shutil.which("systemd-analyze")
 

@@ -30,6 +30,12 @@ enum {
   LANYARD_FILE_DEVICE_CONTROL = 1 << 15,
 };
 
+/// Rights to TCP (landlock(7), LANDLOCK_ACCESS_NET_*): for connections that begin here, and ports that are taken from now on.
+enum {
+  LANYARD_TCP_BIND = 1 << 0,
+  LANYARD_TCP_CONNECT = 1 << 1,
+};
+
 /// LANDLOCK_SCOPE_SIGNAL: signals reach this process only.
 enum { LANYARD_SCOPE_SIGNAL = 1 << 1 };
 
@@ -41,10 +47,10 @@ struct lanyard_file_rule {
   uint64_t rights;
 };
 
-/// From now on this thread, and those that it starts, have of the `handled` rights only what a rule grants. A rule whose
-/// path does not exist grants nothing. Needs `no_new_privs`. 0 or a negative errno, and then nothing is restricted.
+/// From now on this thread, and those that it starts, have of the `handled` rights only what a rule grants, and of the `network`
+/// rights none. A rule whose path does not exist grants nothing. Needs `no_new_privs`. 0 or a negative errno, and then nothing is restricted.
 int lanyard_landlock_restrict(
-    uint64_t handled, uint64_t scoped, const struct lanyard_file_rule *rules, size_t count);
+    uint64_t handled, uint64_t network, uint64_t scoped, const struct lanyard_file_rule *rules, size_t count);
 
 // ---- System calls (Filter.c) ---------------------------------------------------------------------------------
 

@@ -230,6 +230,10 @@ int lanyard_process_open(pid_t pid);
 /// Returns to the kernel the pages of program and libraries that only the start needed; those in use come back from the
 /// page cache when they are touched.
 void lanyard_give_back_pages(void);
+/// At most `count` heaps for all threads (M_ARENA_MAX, mallopt(3)); else each thread may get one. Call it before the second.
+void lanyard_limit_heaps(int count);
+/// Returns to the kernel what the heaps hold and no one uses (malloc_trim(3)).
+void lanyard_give_back_heap(void);
 
 // ---- Threads (Threads.c) -------------------------------------------------------------------------------------
 

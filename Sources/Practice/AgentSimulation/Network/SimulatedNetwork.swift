@@ -213,6 +213,8 @@ public final class SimulatedNetwork: HTTPExchange {
       return .unknown(.reset, partial: partial)
     case .endlessBody: return .unknown(.tooLarge)
     case .raw: return .unknown(.malformed)
+    // No provider streams.
+    case .stream: return await lose(.timedOut, deadline)
     }
   }
 

@@ -58,6 +58,7 @@ import JSONRPC
       CommandGroup(
         name: "Agent",
         subcommands: [
+          UICommand.self,
           ProviderCommand.self, Stop.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self,
           ExportCommand.self,
           Lock.self,

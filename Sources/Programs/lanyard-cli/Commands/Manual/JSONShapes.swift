@@ -75,6 +75,7 @@ enum JSONShapes {
     "switch": "the result of `account.switch`",
     "token": "the result of `token.get`; with --id that of `identity.get`",
     "trust": "{path, account?, trusted}; with --list {trusted: [path]}",
+    "ui": "{url, address, expiresInSeconds}",
     "unlock": "the result of `agent.unlock`",
   ]
 
