@@ -13,7 +13,13 @@ package indirect enum JSONValue: Hashable, Sendable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// Copies a scanned value.
+  /// Members of results that hold a token or a secret (`x-secret` in the schemas). They are never copied: a page shows none.
+  package static let secretNames: Set<String> = [
+    "accessToken", "endSessionUrl", "idToken", "otherTokens", "proof", "refreshToken", "secret", "secretAccessKey",
+    "sessionToken",
+  ]
+
+  /// Copies a scanned value, without `secretNames`.
   package init(_ node: JSONNode) {
     switch node.kind {
     case .null: self = .null
@@ -24,7 +30,10 @@ package indirect enum JSONValue: Hashable, Sendable {
     case .array: self = .array(node.elements.map { JSONValue($0) })
     case .object:
       var members: [String: JSONValue] = [:]
-      for (key, value) in node.members { members[key.string ?? ""] = JSONValue(value) }
+      for (key, value) in node.members {
+        let name = key.string ?? ""
+        if !Self.secretNames.contains(name) { members[name] = JSONValue(value) }
+      }
       self = .object(members)
     }
   }

@@ -1,0 +1,1 @@
+enum StyleSheet { static let text = "" }
