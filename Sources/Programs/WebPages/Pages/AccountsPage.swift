@@ -113,7 +113,9 @@ struct AccountsPage {
   }
 
   private func identity(_ html: inout HTML, _ account: Account) {
-    html.element("span", ["class": "face face\(Self.colour(of: account.person))", "aria-hidden": "true"],
+    html.literal("<span class=\"identity\">")
+    html.element(
+      "span", ["class": "face face\(Self.colour(of: account.person))", "aria-hidden": "true"],
       Self.initial(of: account.person))
     html.element("span", ["class": "who"]) { html in
       html.element("b", [:]) { $0.name(account.person) }
@@ -125,6 +127,7 @@ struct AccountsPage {
       if account.isActive { html.element("span", ["class": "tag on"], "active") }
       html.literal("</span>")
     }
+    html.literal("</span>")
   }
 
   private func state(_ html: inout HTML, _ account: Account, _ session: Session?) {
@@ -137,8 +140,14 @@ struct AccountsPage {
       html.moment(since, frame.time)
       html.literal("</small>")
     }
-    if words.tone == .bad { html.element("small", [:], words.meaning) }
-    if let error = session?.lastError, account.state != .signedOut {
+    if words.tone == .bad {
+      html.element("small", [:], words.meaning)
+      if account.kind == "secret", account.state.needsSignIn {
+        html.literal("<small>Give it a new key: <code>lanyard rotate ")
+        html.name(account.label)
+        html.literal("</code></small>")
+      }
+    } else if let error = session?.lastError, account.state != .signedOut {
       html.element("small", [:]) { html in
         html.text("last refresh: \(Words.spaced(error.name))")
         if let reason = error.reason {
@@ -153,6 +162,7 @@ struct AccountsPage {
   private func ends(_ html: inout HTML, _ account: Account, _ session: Session?) {
     var lines: [(StaticString, Timestamp)] = []
     if let end = account.expiresAt { lines.append(("key ends ", end)) }
+    if account.state == .signedOut { return html.literal("<small>none</small>") }
     if let end = session?.sessionEndsAt { lines.append(("session ends ", end)) }
     if account.kind == "openid", let end = session?.tokenEndsAt { lines.append(("token until ", end)) }
     if let end = session?.offlineUntil, account.state == .offlineStale { lines.append(("usable offline until ", end)) }
@@ -186,7 +196,7 @@ struct AccountsPage {
         &html, "sign-in", "Sign in again", [("provider", account.provider), ("flow", "browser")], look: "main")
     }
     if account.state != .signedOut {
-      if !account.isActive { button(&html, "switch-account", "Make active") }
+      if !account.isActive, !signsIn { button(&html, "switch-account", "Make active") }
       if !signsIn { button(&html, "check-account", "Refresh") }
       html.element("details", ["class": "menu", "id": "more-\(account.id)"]) { html in
         html.literal("<summary>Sign out…<span class=\"unseen\"> ")

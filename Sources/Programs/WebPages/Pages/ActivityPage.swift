@@ -28,7 +28,7 @@ struct ActivityPage {
     }
   }
 
-  private static let perPage = 100
+  private static let perPage = 50
   private var visit: PageVisit { frame.visit }
   private var since: Timestamp { frame.now + .seconds(-span.seconds) }
 

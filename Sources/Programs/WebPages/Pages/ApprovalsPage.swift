@@ -66,9 +66,14 @@ struct ApprovalsPage {
         html.literal(
           "<p class=\"hint\">A yes needs you to confirm that it is you: <code>lanyard step-up</code> first.</p>")
       }
+      html.element("p", ["class": "hint"]) { html in
+        html.literal("For the session: every ")
+        html.name(approval.capability)
+        html.literal(" of this grant, until it or the agent ends.")
+      }
       html.literal("<div class=\"buttons\">")
       decide(&html, approval, "once", "Allow once", "main")
-      decide(&html, approval, "session", "Allow until the grant ends", nil)
+      decide(&html, approval, "session", "Allow for the session", nil)
       decide(&html, approval, "deny", "Deny", "danger")
       html.literal("</div>")
     }

@@ -35,6 +35,7 @@ struct EntryText {
     default: break
     }
     if entry.isRequest, let capability = fact("capability") { parts.append("as \(capability)") }
+    if entry.event.hasPrefix("grant."), let client = fact("grantee") { parts.append("for \(client)") }
     if let grant = fact("grant"), entry.isRequest || entry.event.hasPrefix("grant.") { parts.append("grant \(grant)") }
     for name in ["provider", "policy", "mode", "program", "pattern", "issuer"] where !entry.isRequest {
       if let value = fact(name) { parts.append(name == "mode" ? "\(value) sign-out" : value) }

@@ -202,7 +202,7 @@ struct PoliciesPage {
     let capabilities = text["capabilities"]?.members ?? []
     if !capabilities.isEmpty {
       let table = TableWriter(
-        id: "capabilities", caption: "What the policy \(name) names", columns: ["Capability", "Kind", "Wants", "Requests"])
+        id: "capability-list", caption: "What the policy \(name) names", columns: ["Capability", "Kind", "Wants", "Requests"])
       table.write(to: &html) { html in
         for (capability, rules) in capabilities.map({ ($0.name, $0.value) }) {
           let tier = rules["tier"]?.string.flatMap { text["tiers"]?[$0] }

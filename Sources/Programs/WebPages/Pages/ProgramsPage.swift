@@ -86,7 +86,7 @@ struct ProgramsPage {
           }
         },
         { html in
-          guard let end = grant.expiresAt else { return html.literal("revoked") }
+          guard let end = grant.expiresAt else { return html.literal("you revoke it") }
           if isOver { html.mark(.idle, "over") } else { html.moment(end, frame.time) }
         },
         { html in

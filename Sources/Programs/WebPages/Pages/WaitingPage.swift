@@ -84,7 +84,7 @@ struct WaitingPage {
               if let at = operation.enqueuedAt { html.moment(at, frame.time) }
               html.literal("</span>")
               if let next = operation.nextAttemptAt {
-                html.literal("<small>tried again ")
+                html.literal("<small>next try ")
                 html.moment(next, frame.time)
                 html.literal("</small>")
               }

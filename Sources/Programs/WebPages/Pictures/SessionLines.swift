@@ -6,6 +6,8 @@ struct SessionLines {
   struct Line {
     let name: String
     let tone: Tone
+    /// Nothing is left of it.
+    let isOver: Bool
     /// What ends, and when.
     let ends: [(words: String, look: StaticString, at: Timestamp)]
   }
@@ -26,7 +28,9 @@ struct SessionLines {
       if let at = session?.sessionEndsAt { ends.append(("session", "session", at)) }
       if let at = account.expiresAt { ends.append(("key", "session", at)) }
       if let at = session?.offlineUntil { ends.append(("usable offline", "offline", at)) }
-      return Line(name: account.label, tone: account.state.words.tone, ends: ends)
+      return Line(
+        name: account.label, tone: account.state.words.tone, isOver: account.state.words.tone == .bad,
+        ends: account.state.words.tone == .bad ? [] : ends)
     }
   }
 
@@ -42,7 +46,7 @@ struct SessionLines {
     html.literal("<div class=\"lane\"><div class=\"lane-name\">")
     html.element("b", [:]) { $0.name(line.name) }
     html.literal("<small>")
-    if line.ends.isEmpty { html.literal("no end is known") }
+    if line.isOver { html.literal("has ended") } else if line.ends.isEmpty { html.literal("no end is known") }
     for (place, end) in line.ends.enumerated() {
       if place > 0 { html.literal(" · ") }
       html.text("\(end.words) ")
@@ -59,7 +63,7 @@ struct SessionLines {
       html.element("title", ["id": "line-\(index)-title"], "Ends of \(line.name)")
       html.element(
         "desc", ["id": "line-\(index)-desc"],
-        line.ends.isEmpty ? "No end is known." : line.ends.map { "\($0.words) \(time.short($0.at))" }.joined(separator: ", "))
+        line.isOver ? "It has ended." : line.ends.isEmpty ? "No end is known." : line.ends.map { "\($0.words) \(time.short($0.at))" }.joined(separator: ", "))
       for step in 1..<Self.steps.count - 1 {
         let x = String(Self.width * Int64(step) / Int64(Self.steps.count - 1))
         html.open("line", ["class": "ground", "x1": x, "y1": "0", "x2": x, "y2": "24"])
@@ -79,7 +83,8 @@ struct SessionLines {
   }
 
   private func end(of line: Line, _ now: Timestamp) -> Int64 {
-    line.ends.isEmpty ? Self.width : line.ends.map { Self.place($0.at, now) }.max() ?? 0
+    if line.isOver { return 6 }
+    return line.ends.isEmpty ? Self.width : line.ends.map { Self.place($0.at, now) }.max() ?? 0
   }
 
   /// The place of a moment, from 0 to `width`.

@@ -36,8 +36,8 @@ struct AuditEntry: Sendable {
     }
   }
 
-  /// The program that did it: for whom the grant is, else the client's own name for itself.
-  var program: String { fact("grantee") ?? client ?? "the agent" }
+  /// The program that did it: for whom the grant is, else the client's own name for itself. Who makes a grant is not for whom.
+  var program: String { (event.hasPrefix("grant.") ? nil : fact("grantee")) ?? client ?? "the agent" }
 
   /// A program asked to reach a server, or whether it may do something.
   var isRequest: Bool { event.hasPrefix("request.") }
