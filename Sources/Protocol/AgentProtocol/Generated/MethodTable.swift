@@ -105,5 +105,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "9fd6d00e9df577791df96d5fdc16b306d3edcd44c11c28857d88746595de180e"
+  public static let schemaDigest = "db621aca202870140f9e33f07333d750ecf46a530f79efe59dfc06646896f64b"
 }
