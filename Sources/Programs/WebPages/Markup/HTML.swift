@@ -4,21 +4,21 @@ internal import JSONRPC
 ///
 /// Markup comes from literals of this program alone: `StaticString` takes no value that is known only at run time. All other
 /// text is escaped, and what a person would not see in it is replaced. So no text from outside becomes markup.
-struct HTML {
+package struct HTML {
   private(set) var bytes: [UInt8] = []
 
   /// The document so far.
-  var document: String { String(decoding: bytes, as: UTF8.self) }
+  package var document: String { String(decoding: bytes, as: UTF8.self) }
 
-  init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+  package init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
   /// Writes markup of the program.
-  mutating func literal(_ markup: StaticString) {
+  package mutating func literal(_ markup: StaticString) {
     bytes.append(contentsOf: UnsafeBufferPointer(start: markup.utf8Start, count: markup.utf8CodeUnitCount))
   }
 
   /// Writes text, for content and for values in double quotes.
-  mutating func text(_ text: String) {
+  package mutating func text(_ text: String) {
     var text = text
     let isPlain = text.withUTF8 { utf8 in
       guard utf8.allSatisfy(Self.isPlain) else { return false }
@@ -48,17 +48,17 @@ struct HTML {
   }
 
   /// Writes what others chose, such as a name: its writing direction reorders nothing around it.
-  mutating func name(_ text: String) {
+  package mutating func name(_ text: String) {
     literal("<bdi>")
     self.text(text)
     literal("</bdi>")
   }
 
   /// Writes a whole number.
-  mutating func number(_ value: Int64) { text(value.grouped) }
+  package mutating func number(_ value: Int64) { text(value.grouped) }
 
   /// Writes text of several lines, for `pre`.
-  mutating func lines(_ text: String) {
+  package mutating func lines(_ text: String) {
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       if index > 0 { literal("\n") }
       self.text(String(line))
@@ -66,7 +66,7 @@ struct HTML {
   }
 
   /// Writes an element. A value nil leaves its attribute out.
-  mutating func element(
+  package mutating func element(
     _ tag: StaticString, _ attributes: Attributes = [:], _ content: (inout HTML) -> Void
   ) {
     open(tag, attributes)
@@ -77,12 +77,12 @@ struct HTML {
   }
 
   /// Writes an element with text alone in it.
-  mutating func element(_ tag: StaticString, _ attributes: Attributes = [:], _ text: String) {
+  package mutating func element(_ tag: StaticString, _ attributes: Attributes = [:], _ text: String) {
     element(tag, attributes) { $0.text(text) }
   }
 
   /// Writes the beginning of an element, or one that has no content, such as `input`.
-  mutating func open(_ tag: StaticString, _ attributes: Attributes = [:]) {
+  package mutating func open(_ tag: StaticString, _ attributes: Attributes = [:]) {
     literal("<")
     literal(tag)
     for (name, value) in attributes.pairs {
@@ -97,16 +97,16 @@ struct HTML {
   }
 
   /// The attributes of an element, in their order. A flag is `.flag(Bool)`.
-  struct Attributes: ExpressibleByDictionaryLiteral {
+  package struct Attributes: ExpressibleByDictionaryLiteral {
     fileprivate var pairs: [(StaticString, String?)]
 
-    init(dictionaryLiteral elements: (StaticString, String?)...) { pairs = elements }
+    package init(dictionaryLiteral elements: (StaticString, String?)...) { pairs = elements }
   }
 }
 
 extension String? {
   /// The value of an attribute without a value: present or not.
-  static func flag(_ isOn: Bool) -> String? { isOn ? "" : nil }
+  package static func flag(_ isOn: Bool) -> String? { isOn ? "" : nil }
 }
 
 extension Int64 {

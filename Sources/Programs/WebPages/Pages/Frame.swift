@@ -138,7 +138,7 @@ struct Frame {
 
 extension WebPage {
   /// The name of the page, in its heading and in the navigation.
-  var title: String { Words.sentence(rawValue) }
+  package var title: String { Words.sentence(rawValue) }
 }
 
 extension HTML {

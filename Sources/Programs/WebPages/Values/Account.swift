@@ -97,6 +97,7 @@ struct Accounts: Sendable {
       if account.isActive { return 1 }
       return account.state == .signedOut ? 3 : 2
     }
-    return all.map { (rank($0), $0) }.sorted { ($0.0, $0.1.label, $0.1.id) < ($1.0, $1.1.label, $1.1.id) }.map(\.1)
+    return all.map { (rank($0), $0.label.lowercased(), $0) }
+      .sorted { ($0.0, $0.1, $0.2.id) < ($1.0, $1.1, $1.2.id) }.map(\.2)
   }
 }

@@ -1,8 +1,8 @@
-internal import AgentModel
+package import AgentModel
 
 extension JSONValue {
   /// An instant in the form of the contract, `2030-01-01T00:00:00.000Z`; nil for anything else.
-  var moment: Timestamp? {
+  package var moment: Timestamp? {
     guard let text = string, text.utf8.count == 24, text.utf8.last == UInt8(ascii: "Z") else { return nil }
     let digits = Array(text.utf8)
     func number(_ range: Range<Int>) -> Int64? {
