@@ -32,7 +32,8 @@ struct ActionTests {
         "create-grant",
         [
           "client": "claude", "account.b": "on", "account.a": "on", "can.requests": "on", "can.unknown": "on",
-          "origins": "https://one.example\r\n https://two.example ", "expiresInSeconds": "", "agent": "on", "token": "t",
+          "origins": "https://one.example\r\n https://two.example ", "expiresInSeconds": "", "agent": "on",
+          "token": "t",
         ], "grant.create",
         [
           "client": "claude", "accounts": ["a", "b"], "methods": ["request.send"],
@@ -40,7 +41,9 @@ struct ActionTests {
         ]
       ),
       ("retry-operation", ["account": "a", "operation": "o"], "operation.retry", ["account": "a", "operation": "o"]),
-      ("cancel-operation", ["account": "a", "operation": "o"], "operation.cancel", ["account": "a", "operation": "o"]),
+      (
+        "cancel-operation", ["account": "a", "operation": "o"], "operation.cancel", ["account": "a", "operation": "o"]
+      ),
       ("retry-revocation", ["revocation": "r"], "revocation.retry", ["revocation": "r"]),
       ("abandon-revocation", ["revocation": "r"], "revocation.abandon", ["revocation": "r"]),
     ] as [(String, [String: String], String, JSONValue)])
@@ -56,7 +59,8 @@ struct ActionTests {
       ("switch-account", [:]), ("switch-account", ["account": ""]), ("sign-in", ["flow": "browser"]),
       ("sign-in", ["provider": "idp", "flow": "paste"]), ("sign-out", ["account": "a"]),
       ("sign-out", ["account": "a", "mode": "offline"]), ("decide-approval", ["approval": "p"]),
-      ("decide-approval", ["approval": "p", "verdict": "always"]), ("decide-access", ["request": "r", "verdict": "once"]),
+      ("decide-approval", ["approval": "p", "verdict": "always"]),
+      ("decide-access", ["request": "r", "verdict": "once"]),
       ("decide-access", ["request": "r", "verdict": "allow", "expiresInSeconds": "-1"]),
       ("decide-access", ["request": "r", "verdict": "allow", "expiresInSeconds": "99999999999"]),
       ("create-grant", ["client": "c", "can.tokens": "on"]), ("create-grant", ["client": "c", "account.a": "on"]),

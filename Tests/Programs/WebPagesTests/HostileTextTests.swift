@@ -38,7 +38,8 @@ struct HostileTextTests {
   @Test("A hostile address changes no markup and names no other page", arguments: WebPage.allCases)
   func query(_ page: WebPage) {
     let names = [
-      "find", "page", "before", "span", "program", "kind", "verdict", "account", "confirm", "policy", "capability", "offline",
+      "find", "page", "before", "span", "program", "kind", "verdict", "account", "confirm", "policy", "capability",
+      "offline",
       "stepUp", "ask", "revocation",
     ]
     let html = Sample.html(page, Dictionary(uniqueKeysWithValues: names.map { ($0, Self.hostile) }))
@@ -50,7 +51,8 @@ struct HostileTextTests {
   @Test("A token or secret in an answer is not copied")
   func secrets() {
     let value = Sample.json(
-      #"{"accessToken":"t1","secret":"t2","endSessionUrl":"t3","grant":"grt_1","deep":[{"refreshToken":"t4","idToken":"t5"}]}"#)
+      #"{"accessToken":"t1","secret":"t2","endSessionUrl":"t3","grant":"grt_1","deep":[{"refreshToken":"t4","idToken":"t5"}]}"#
+    )
     #expect(value == ["grant": "grt_1", "deep": [[:]]])
   }
 
@@ -77,7 +79,8 @@ struct HostileTextTests {
   }
 
   private static let kept: Set<String> = [
-    "active", "reauthenticationRequired", "signedOut", "secret", "openid", "queued", "rejected", "allow", "deny", "problem",
+    "active", "reauthenticationRequired", "signedOut", "secret", "openid", "queued", "rejected", "allow", "deny",
+    "problem",
     "ok", "request.send", "request.authorize", "grant.create", "authorization.check", "lanyard_exchanges",
     "lanyard_exchange_duration_seconds", "online", "acc_work", "acc_key", "acc_over", "acc_out", "rev_1",
   ]

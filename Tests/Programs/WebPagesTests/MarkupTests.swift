@@ -16,7 +16,8 @@ struct MarkupTests {
     #expect(!tags.contains { $0.attributes.keys.contains { $0 == "style" || $0.hasPrefix("on") } })
   }
 
-  @Test("Every page has its language, one title, one heading, landmarks and a link past them", arguments: Sample.addresses)
+  @Test(
+    "Every page has its language, one title, one heading, landmarks and a link past them", arguments: Sample.addresses)
   func frame(_ page: WebPage, _ query: [String: String]) {
     let html = Sample.html(page, query)
     let tags = Markup(html).tags
@@ -43,7 +44,8 @@ struct MarkupTests {
     }
   }
 
-  @Test("Every field has a label, every table a caption, every heading of a table its scope", arguments: Sample.addresses)
+  @Test(
+    "Every field has a label, every table a caption, every heading of a table its scope", arguments: Sample.addresses)
   func labels(_ page: WebPage, _ query: [String: String]) {
     let html = Sample.html(page, query)
     let tags = Markup(html).tags
@@ -86,10 +88,13 @@ struct MarkupTests {
       .compactMap { $0.attributes["action"] }
     let locked = Markup(Sample.html(.accounts, failing: ["account.list": (1001, "The vault is locked.")])).tags
       .compactMap { $0.attributes["action"] }
-    #expect(Set((forms + locked).filter { $0.hasPrefix("/do/") }.map { String($0.dropFirst(4)) }) == Set(WebAction.names))
+    #expect(
+      Set((forms + locked).filter { $0.hasPrefix("/do/") }.map { String($0.dropFirst(4)) }) == Set(WebAction.names))
   }
 
-  @Test("A locked vault and an agent that is gone say so on every page, with the command that helps", arguments: WebPage.allCases)
+  @Test(
+    "A locked vault and an agent that is gone say so on every page, with the command that helps",
+    arguments: WebPage.allCases)
   func trouble(_ page: WebPage) {
     let locked = Sample.html(page, failing: ["account.list": (1001, "The vault is locked.")])
     #expect(locked.contains("The vault is locked</h2>") && locked.contains("lanyard unlock"))
@@ -100,7 +105,9 @@ struct MarkupTests {
 
   @Test("The opening pages are whole, and escape why")
   func opening() {
-    for html in [OpeningPage.html, OpeningPage.refused("<b>late</b>"), OpeningPage.handover(to: "https://idp.example/?a=1&b=\"")] {
+    for html in [
+      OpeningPage.html, OpeningPage.refused("<b>late</b>"), OpeningPage.handover(to: "https://idp.example/?a=1&b=\""),
+    ] {
       #expect(Markup(html).problem == nil)
       #expect(!html.contains("<b>late") && !html.contains("&b=\""))
     }

@@ -9,12 +9,16 @@ struct PageTests {
   func accounts() throws {
     let html = Sample.html(.accounts)
     // Bob's session is over, the key ends in two days; then the active one, then who is signed out.
-    let order = ["acc_over", "acc_key", "acc_work", "acc_out"].map { html.firstRange(of: "<tr role=\"row\" id=\"\($0)\"") }
+    let order = ["acc_over", "acc_key", "acc_work", "acc_out"].map {
+      html.firstRange(of: "<tr role=\"row\" id=\"\($0)\"")
+    }
     #expect(order.allSatisfy { $0 != nil })
     #expect(order.compactMap { $0?.lowerBound } == order.compactMap { $0?.lowerBound }.sorted())
     for text in [
-      "sign in again", "Its session has ended. Programs get no tokens until you sign in again.", "ends soon", "signed out",
-      "title=\"Fri 29 Nov 2030, 08:00\">08:00</time>", "title=\"Fri 20 Dec 2030, 00:00\">20 Dec</time>", "alice@acme.example",
+      "sign in again", "Its session has ended. Programs get no tokens until you sign in again.", "ends soon",
+      "signed out",
+      "title=\"Fri 29 Nov 2030, 08:00\">08:00</time>", "title=\"Fri 20 Dec 2030, 00:00\">20 Dec</time>",
+      "alice@acme.example",
       "<b>2</b> <span>need you</span>", "<b>1</b> <span>account is well</span>",
     ] { #expect(html.contains(text), "\(text)") }
     // What nobody told is not shown as if it were known.
@@ -22,7 +26,8 @@ struct PageTests {
     // The active one is signed out softly with a button, and erased by a page that asks first.
     #expect(html.contains("href=\"/accounts?account=acc_work&amp;confirm=sign-out\""))
     #expect(!html.contains("value=\"hard\""))
-    #expect(Sample.html(.accounts, ["confirm": "sign-out", "account": "acc_work"]).contains("name=\"mode\" value=\"hard\""))
+    #expect(
+      Sample.html(.accounts, ["confirm": "sign-out", "account": "acc_work"]).contains("name=\"mode\" value=\"hard\""))
     #expect(!Sample.html(.accounts, ["confirm": "sign-out", "account": "acc_gone"]).contains("value=\"hard\""))
   }
 
@@ -61,7 +66,8 @@ struct PageTests {
   private static func log(from first: Int, count: Int) -> JSONValue {
     let entries = (first..<first + count).map { sequence -> JSONValue in
       [
-        "sequence": .integer(Int64(sequence)), "at": "2030-11-29T13:00:00.000Z", "event": "request.send", "outcome": "allow",
+        "sequence": .integer(Int64(sequence)), "at": "2030-11-29T13:00:00.000Z", "event": "request.send",
+        "outcome": "allow",
         "client": "ci",
       ]
     }
@@ -72,7 +78,8 @@ struct PageTests {
   func approvals() {
     let html = Sample.html(.approvals)
     for text in [
-      "<bdi>claude</bdi> wants to send", "<b class=\"method\">POST</b>", "<bdi>api.example</bdi>", "<bdi>/tickets/17?notify</bdi>",
+      "<bdi>claude</bdi> wants to send", "<b class=\"method\">POST</b>", "<bdi>api.example</bdi>",
+      "<bdi>/tickets/17?notify</bdi>",
       "13:06</time> without your word", "2 wait with it", "lanyard step-up", "value=\"once\"", "value=\"session\"",
       "value=\"deny\"", "<blockquote><bdi>To comment on tickets.</bdi></blockquote>", "value=\"allow\"",
     ] { #expect(html.contains(text), "\(text)") }
@@ -91,10 +98,12 @@ struct PageTests {
   func programs() {
     let html = Sample.html(.programs)
     for text in [
-      "<bdi>claude</bdi>", "AI agent", "send requests, without seeing tokens", "<bdi>api.example</bdi>", "have access tokens",
+      "<bdi>claude</bdi>", "AI agent", "send requests, without seeing tokens", "<bdi>api.example</bdi>",
+      "have access tokens",
       "all of the provider", "over", "not yet", "name=\"account.acc_work\"",
     ] { #expect(html.contains(text), "\(text)") }
-    #expect(html.firstRange(of: "id=\"grant-grt_5\"")!.lowerBound < html.firstRange(of: "id=\"grant-grt_1\"")!.lowerBound)
+    #expect(
+      html.firstRange(of: "id=\"grant-grt_5\"")!.lowerBound < html.firstRange(of: "id=\"grant-grt_1\"")!.lowerBound)
     // Who is signed out is not granted.
     #expect(!html.contains("account.acc_out"))
   }
@@ -161,7 +170,9 @@ struct PageTests {
     #expect(html.contains("<time datetime=\"\(text)\"") && html.contains("\">\(shown)</time>"))
   }
 
-  @Test("A moment that is none is not shown", arguments: ["", "2030-11-29", "2030-13-29T13:05:00.000Z", "x030-11-29T13:05:00.000Z"])
+  @Test(
+    "A moment that is none is not shown",
+    arguments: ["", "2030-11-29", "2030-13-29T13:05:00.000Z", "x030-11-29T13:05:00.000Z"])
   func noMoment(_ text: String) { #expect(JSONValue.string(text).moment == nil) }
 
   @Test("A thousand accounts are shown in parts, and only those of a part are asked about")

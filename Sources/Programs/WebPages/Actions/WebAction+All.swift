@@ -6,7 +6,8 @@ extension WebAction {
     },
     "sign-in": signIn, "sign-out": signOut,
     "switch-account": simple(.accounts, "account.switch", "The active account was changed.", ["account"]),
-    "check-account": simple(.accounts, "snapshot.refresh", "The provider was asked, and the account is up to date.", ["account"]),
+    "check-account": simple(
+      .accounts, "snapshot.refresh", "The provider was asked, and the account is up to date.", ["account"]),
     "decide-approval": decideApproval, "decide-access": decideAccess,
     "revoke-grant": simple(.programs, "grant.revoke", "The grant is revoked. It serves nothing any more.", ["grant"]),
     "create-grant": createGrant,
@@ -14,10 +15,13 @@ extension WebAction {
       .waiting, "operation.retry", "The operation waits for its turn again.", ["account", "operation"]),
     "cancel-operation": simple(
       .waiting, "operation.cancel", "The operation was abandoned, and is not sent.", ["account", "operation"]),
-    "retry-revocation": WebAction(.waiting, { result in
-      let left = result["revocations"]?.elements.count ?? 0
-      return left == 0 ? "The token is revoked." : "Tried again. \(Words.count(left, "token")) still to be revoked."
-    }) { form throws(FormProblem) in
+    "retry-revocation": WebAction(
+      .waiting,
+      { result in
+        let left = result["revocations"]?.elements.count ?? 0
+        return left == 0 ? "The token is revoked." : "Tried again. \(Words.count(left, "token")) still to be revoked."
+      }
+    ) { form throws(FormProblem) in
       AgentQuestion(answer, "revocation.retry", ["revocation": .string(try required("revocation", form))])
     },
     "abandon-revocation": simple(
@@ -35,12 +39,15 @@ extension WebAction {
     }
   }
 
-  private static let signIn = WebAction(.accounts, { result in
-    guard let code = result["userCode"]?.string, let place = result["verificationUri"]?.string else {
-      return "Go on at your provider. The account appears here once you are signed in."
+  private static let signIn = WebAction(
+    .accounts,
+    { result in
+      guard let code = result["userCode"]?.string, let place = result["verificationUri"]?.string else {
+        return "Go on at your provider. The account appears here once you are signed in."
+      }
+      return "Open \(place) on any device and enter the code \(code). The account appears here once you are signed in."
     }
-    return "Open \(place) on any device and enter the code \(code). The account appears here once you are signed in."
-  }) { form throws(FormProblem) in
+  ) { form throws(FormProblem) in
     let flow = form["flow"] ?? "browser"
     guard ["browser", "device"].contains(flow) else {
       throw FormProblem(message: "Choose how to sign in: in this browser, or with a code.")
@@ -51,23 +58,26 @@ extension WebAction {
     return AgentQuestion(answer, "signIn.begin", .object(params))
   }
 
-  private static let signOut = WebAction(.accounts, { result in
-    let data =
-      switch result["data"]?.string {
-      case "sealed": "Its data stays here, sealed until the same person signs in again."
-      case "erasurePending": "Its data is erased as soon as the disk takes it."
-      default: "Its data was erased."
-      }
-    let tokens =
-      switch result["revocation"]?.string {
-      case "confirmed": " Its tokens are revoked."
-      case "queued": " Its tokens are revoked once the provider can be reached: see Waiting."
-      case "refused": " The provider refuses to revoke its tokens; it is asked again in a day."
-      case "unsupported": " Its provider can't revoke tokens: they end by themselves."
-      default: ""
-      }
-    return "Signed out. \(data)\(tokens)"
-  }) { form throws(FormProblem) in
+  private static let signOut = WebAction(
+    .accounts,
+    { result in
+      let data =
+        switch result["data"]?.string {
+        case "sealed": "Its data stays here, sealed until the same person signs in again."
+        case "erasurePending": "Its data is erased as soon as the disk takes it."
+        default: "Its data was erased."
+        }
+      let tokens =
+        switch result["revocation"]?.string {
+        case "confirmed": " Its tokens are revoked."
+        case "queued": " Its tokens are revoked once the provider can be reached: see Waiting."
+        case "refused": " The provider refuses to revoke its tokens; it is asked again in a day."
+        case "unsupported": " Its provider can't revoke tokens: they end by themselves."
+        default: ""
+        }
+      return "Signed out. \(data)\(tokens)"
+    }
+  ) { form throws(FormProblem) in
     let mode = form["mode"] ?? ""
     guard ["soft", "hard"].contains(mode) else {
       throw FormProblem(message: "Nothing was done: choose whether its data is kept or erased.")
@@ -76,13 +86,16 @@ extension WebAction {
       answer, "account.signOut", ["account": .string(try required("account", form)), "mode": .string(mode)])
   }
 
-  private static let decideApproval = WebAction(.approvals, { result in
-    switch result["verdict"]?.string {
-    case "once": "Allowed, this once."
-    case "session": "Allowed, until the grant or the agent ends."
-    default: "Denied. The same request is not asked again for a minute."
+  private static let decideApproval = WebAction(
+    .approvals,
+    { result in
+      switch result["verdict"]?.string {
+      case "once": "Allowed, this once."
+      case "session": "Allowed, until the grant or the agent ends."
+      default: "Denied. The same request is not asked again for a minute."
+      }
     }
-  }) { form throws(FormProblem) in
+  ) { form throws(FormProblem) in
     let verdict = form["verdict"] ?? ""
     guard ["once", "session", "deny"].contains(verdict) else {
       throw FormProblem(message: "Nothing was decided: choose one of the buttons.")
@@ -91,9 +104,13 @@ extension WebAction {
       answer, "approval.decide", ["approval": .string(try required("approval", form)), "verdict": .string(verdict)])
   }
 
-  private static let decideAccess = WebAction(.approvals, { result in
-    result["status"]?.string == "allowed" ? "Allowed: the grant has it now." : "Denied. The same is not asked again for a minute."
-  }) { form throws(FormProblem) in
+  private static let decideAccess = WebAction(
+    .approvals,
+    { result in
+      result["status"]?.string == "allowed"
+        ? "Allowed: the grant has it now." : "Denied. The same is not asked again for a minute."
+    }
+  ) { form throws(FormProblem) in
     let verdict = form["verdict"] ?? ""
     guard ["allow", "deny"].contains(verdict) else {
       throw FormProblem(message: "Nothing was decided: choose one of the buttons.")
@@ -103,10 +120,13 @@ extension WebAction {
     return AgentQuestion(answer, "access.decide", .object(params))
   }
 
-  private static let createGrant = WebAction(.programs, { result in
-    let name = result["client"]?.string ?? "NAME"
-    return "The grant is there. Start a program under it: lanyard sandbox --grant \(name) -- COMMAND"
-  }) { form throws(FormProblem) in
+  private static let createGrant = WebAction(
+    .programs,
+    { result in
+      let name = result["client"]?.string ?? "NAME"
+      return "The grant is there. Start a program under it: lanyard sandbox --grant \(name) -- COMMAND"
+    }
+  ) { form throws(FormProblem) in
     let client = try required("client", form)
     let accounts = ticked("account.", form)
     guard !accounts.isEmpty else {

@@ -26,7 +26,9 @@ struct TableWriter {
   func row(_ html: inout HTML, id: String? = nil, tone: Tone? = nil, _ cells: [((inout HTML) -> Void)?]) {
     html.open("tr", ["role": "row", "id": id, "class": tone?.rawValue])
     for (index, cell) in cells.enumerated() {
-      if index == 0 { html.literal("<th scope=\"row\" role=\"rowheader\">") } else {
+      if index == 0 {
+        html.literal("<th scope=\"row\" role=\"rowheader\">")
+      } else {
         html.literal("<td role=\"cell\" data-column=\"")
         html.literal(columns[index])
         html.literal("\"")

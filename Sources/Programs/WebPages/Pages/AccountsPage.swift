@@ -62,7 +62,8 @@ struct AccountsPage {
       Int64(needing.count), needing.count == 1 ? "needs you" : "need you", needing.isEmpty ? .idle : .bad)
     if frame.waiting.count > 0 {
       html.figure(
-        Int64(frame.waiting.count), frame.waiting.count == 1 ? "request waits for your word" : "requests wait for your word",
+        Int64(frame.waiting.count),
+        frame.waiting.count == 1 ? "request waits for your word" : "requests wait for your word",
         .bad, href: WebPage.approvals.path)
     }
     html.literal("</ul>\n")
@@ -80,7 +81,8 @@ struct AccountsPage {
       }
     }
     let table = TableWriter(
-      id: "accounts", caption: pager.count > 1
+      id: "accounts",
+      caption: pager.count > 1
         ? "Accounts \(pager.range.lowerBound + 1) to \(pager.range.upperBound) of \(matching.count)" : "Your accounts",
       columns: ["Account", "State", "Provider", "Session", "Actions"])
     table.write(to: &html) { html in
@@ -132,7 +134,9 @@ struct AccountsPage {
 
   private func state(_ html: inout HTML, _ account: Account, _ session: Session?) {
     let words = account.state.words
-    if account.state == .active, account.endsSoon(at: frame.now) { html.mark(.warn, "ends soon") } else {
+    if account.state == .active, account.endsSoon(at: frame.now) {
+      html.mark(.warn, "ends soon")
+    } else {
       html.mark(words.tone, words.short)
     }
     if let since = session?.since {
@@ -178,7 +182,9 @@ struct AccountsPage {
 
   private func actions(_ html: inout HTML, _ account: Account) {
     let values = [("account", account.id)]
-    func button(_ html: inout HTML, _ action: String, _ words: String, _ more: [(String, String)] = [], look: String? = nil) {
+    func button(
+      _ html: inout HTML, _ action: String, _ words: String, _ more: [(String, String)] = [], look: String? = nil
+    ) {
       html.form(visit, action, values + more) { html in
         html.element("button", ["class": look, "id": "\(action)-\(account.id)"]) { html in
           html.text(words)
@@ -241,7 +247,9 @@ struct AccountsPage {
         html.element("button", ["class": "main", "id": "sign-in"], "Sign in")
       }
     }
-    html.literal("<p class=\"hint\">An API key or a password is never typed into a page. Add it in a terminal: <code>lanyard login ")
+    html.literal(
+      "<p class=\"hint\">An API key or a password is never typed into a page. Add it in a terminal: <code>lanyard login "
+    )
     html.name(keys.sorted().first ?? "PROVIDER")
     html.literal("</code></p></section>\n")
   }

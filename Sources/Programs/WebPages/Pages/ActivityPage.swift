@@ -88,7 +88,8 @@ struct ActivityPage {
       log.entries, since: frame.now + .seconds(-3600), until: frame.now, agents: agents)
     summary(&html, hour)
     let lanes = span == .hour ? hour : RequestLanes(log.entries, since: since, until: frame.now, agents: agents)
-    html.literal("<section class=\"panel\" aria-labelledby=\"over-time\"><div class=\"heading\"><h2 id=\"over-time\">Requests of ")
+    html.literal(
+      "<section class=\"panel\" aria-labelledby=\"over-time\"><div class=\"heading\"><h2 id=\"over-time\">Requests of ")
     html.text(span.words)
     html.literal("</h2><ul class=\"choices\" aria-label=\"Span\">")
     for choice in Span.allCases {
@@ -105,7 +106,9 @@ struct ActivityPage {
     if lanes.lanes.isEmpty {
       html.element("p", ["class": "hint"], "No program sent a request in \(span.words).")
     } else {
-      html.literal("<p class=\"legend\"><span class=\"mark good\">allowed</span> <span class=\"mark bad\">refused or failed</span></p>")
+      html.literal(
+        "<p class=\"legend\"><span class=\"mark good\">allowed</span> <span class=\"mark bad\">refused or failed</span></p>"
+      )
       lanes.write(to: &html, frame.time)
     }
     if let oldest = log.entries.last, log.entries.count >= Int(AuditWindow.perCall), oldest.at > since {

@@ -25,14 +25,16 @@ struct ApprovalsPage {
         return
       }
       if !waiting.approvals.isEmpty {
-        html.literal("<section aria-labelledby=\"requests\"><h2 id=\"requests\">Requests that wait</h2><div class=\"cards\">\n")
+        html.literal(
+          "<section aria-labelledby=\"requests\"><h2 id=\"requests\">Requests that wait</h2><div class=\"cards\">\n")
         for approval in waiting.approvals.sorted(by: { ($0.expiresAt ?? frame.now) < ($1.expiresAt ?? frame.now) }) {
           write(approval, to: &html)
         }
         html.literal("</div></section>\n")
       }
       if !waiting.access.isEmpty {
-        html.literal("<section aria-labelledby=\"wishes\"><h2 id=\"wishes\">Wishes for more access</h2><div class=\"cards\">\n")
+        html.literal(
+          "<section aria-labelledby=\"wishes\"><h2 id=\"wishes\">Wishes for more access</h2><div class=\"cards\">\n")
         for request in waiting.access { write(request, to: &html) }
         html.literal("</div></section>\n")
       }
@@ -56,11 +58,13 @@ struct ApprovalsPage {
       fact(&html, "Capability") { $0.name(approval.capability) }
       fact(&html, "Grant") { $0.name(approval.grant) }
       if approval.callers > 1 { fact(&html, "Callers") { $0.text("\(approval.callers.grouped) wait with it") } }
-      if let end = approval.expiresAt { fact(&html, "Refused") { html in
-        html.literal("at ")
-        html.moment(end, frame.time)
-        html.literal(" without your word")
-      } }
+      if let end = approval.expiresAt {
+        fact(&html, "Refused") { html in
+          html.literal("at ")
+          html.moment(end, frame.time)
+          html.literal(" without your word")
+        }
+      }
       html.literal("</dl>")
       if approval.needsStepUp {
         html.literal(
@@ -117,7 +121,8 @@ struct ApprovalsPage {
       }
       fact(&html, "Grant") { $0.name(request.grant) }
       if let at = request.requestedAt { fact(&html, "Asked") { $0.moment(at, frame.time) } }
-      html.literal("</dl><figure class=\"said\"><figcaption>Its own words, which nobody has checked</figcaption><blockquote>")
+      html.literal(
+        "</dl><figure class=\"said\"><figcaption>Its own words, which nobody has checked</figcaption><blockquote>")
       html.name(request.reason)
       html.literal("</blockquote></figure><div class=\"buttons\">")
       html.form(frame.visit, "decide-access", [("request", request.id), ("verdict", "allow")]) { html in

@@ -126,7 +126,9 @@ struct Frame {
 
           """)
         html.form(visit, "unlock") { $0.element("button", ["class": "main", "id": "unlock"], "Unlock…") }
-        html.literal("<p>The agent asks for the passphrase in its own window. In a terminal: <code>lanyard unlock</code>.</p></section>")
+        html.literal(
+          "<p>The agent asks for the passphrase in its own window. In a terminal: <code>lanyard unlock</code>.</p></section>"
+        )
       case .failed(let message):
         html.literal("<section class=\"empty\"><h2>The agent did not answer</h2>")
         html.element("p", [:], message)
@@ -136,17 +138,7 @@ struct Frame {
   }
 }
 
-extension WebPage {
-  /// The name of the page, in its heading and in the navigation.
-  package var title: String { Words.sentence(rawValue) }
-}
-
 extension HTML {
-  /// Writes a coloured mark and the word that says the same.
-  mutating func mark(_ tone: Tone, _ word: String) {
-    element("span", ["class": "mark \(tone.rawValue)"], word)
-  }
-
   /// Writes a form that asks for an action, with the hidden values it needs.
   mutating func form(
     _ visit: PageVisit, _ action: String, _ values: [(String, String)] = [], isInline: Bool = true,
@@ -156,43 +148,6 @@ extension HTML {
       html.open("input", ["type": "hidden", "name": "token", "value": visit.formToken])
       for (name, value) in values { html.open("input", ["type": "hidden", "name": name, "value": value]) }
       content(&html)
-    }
-  }
-
-  /// Writes a field with its label.
-  mutating func field(_ label: String, id: String, _ content: (inout HTML) -> Void) {
-    element("div", ["class": "field"]) { html in
-      html.element("label", ["for": id], label)
-      content(&html)
-    }
-  }
-
-  /// Writes a choice of values with their words.
-  mutating func choice(id: String, name: String, _ options: [(value: String, words: String)], chosen: String? = nil) {
-    element("select", ["id": id, "name": name]) { html in
-      for option in options {
-        html.element("option", ["value": option.value, "selected": .flag(option.value == chosen)], option.words)
-      }
-    }
-  }
-
-  /// Writes what an empty list says.
-  mutating func empty(_ heading: String, _ text: String) {
-    element("section", ["class": "empty"]) { html in
-      html.element("h2", [:], heading)
-      html.element("p", [:], text)
-    }
-  }
-
-  /// Writes a number in large with its words, for the line of figures at the top of a page.
-  mutating func figure(_ value: Int64, _ words: String, _ tone: Tone? = nil, href: String? = nil) {
-    element("li", ["class": "figure\(tone.map { " " + $0.rawValue } ?? "")"]) { html in
-      func content(_ html: inout HTML) {
-        html.element("b", [:], value.grouped)
-        html.literal(" ")
-        html.element("span", [:], words)
-      }
-      if let href { html.element("a", ["href": href]) { content(&$0) } } else { content(&html) }
     }
   }
 }

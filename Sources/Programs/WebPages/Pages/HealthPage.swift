@@ -73,7 +73,8 @@ struct HealthPage {
       }
     }
     html.literal("<p>")
-    html.element("a", ["class": "button", "href": "/health?ask=providers", "id": "ask-providers"], "Ask the providers too")
+    html.element(
+      "a", ["class": "button", "href": "/health?ask=providers", "id": "ask-providers"], "Ask the providers too")
     html.literal("</p>\n")
   }
 
@@ -82,7 +83,8 @@ struct HealthPage {
   private func agent(_ html: inout HTML) {
     let status = frame.answers["status"] ?? [:]
     let connectivity = frame.answers["connectivity"]
-    html.literal("<section class=\"panel\" aria-labelledby=\"agent\"><h2 id=\"agent\">The agent</h2><dl class=\"facts\">")
+    html.literal(
+      "<section class=\"panel\" aria-labelledby=\"agent\"><h2 id=\"agent\">The agent</h2><dl class=\"facts\">")
     func fact(_ label: String, _ content: (inout HTML) -> Void) {
       html.element("dt", [:], label)
       html.element("dd", [:], content)
@@ -107,7 +109,10 @@ struct HealthPage {
         html.mark(.good, "the clock is trusted")
       }
       if let offset {
-        html.element("small", [:], "\(LatencyBars.duration(Int64(offset.magnitude))) \(offset < 0 ? "ahead of" : "behind") a provider's time at most")
+        html.element(
+          "small", [:],
+          "\(LatencyBars.duration(Int64(offset.magnitude))) \(offset < 0 ? "ahead of" : "behind") a provider's time at most"
+        )
       }
     }
     fact("Store") { html in
@@ -115,12 +120,15 @@ struct HealthPage {
         ($0["check"]?.string ?? "").lowercased().contains("store") && $0["severity"]?.string == "problem"
       }
       html.mark(stores.isEmpty ? .good : .bad, stores.isEmpty ? "sealed, no finding" : "see above")
-      html.element("small", [:], "opened by \(Words.spaced(status["protection"]?.string ?? "an unknown way").lowercased())")
+      html.element(
+        "small", [:], "opened by \(Words.spaced(status["protection"]?.string ?? "an unknown way").lowercased())")
     }
     fact("Memory") { html in
       let isLocked = status["memoryLocked"]?.isTrue ?? false
       html.mark(isLocked ? .good : .warn, isLocked ? "secrets never left RAM" : "secrets may have reached swap")
-      if let bytes = gauge("lanyard_resident_memory_bytes") { html.element("small", [:], "\(bytes / 1_048_576) MiB in use") }
+      if let bytes = gauge("lanyard_resident_memory_bytes") {
+        html.element("small", [:], "\(bytes / 1_048_576) MiB in use")
+      }
     }
     fact("Confined by") { $0.text(status["confinement"]?.string ?? "unknown") }
     fact("Programs") { $0.text(Words.count(status["connections"]?.integer ?? 0, "connection")) }
@@ -135,7 +143,8 @@ struct HealthPage {
   }
 
   private func gauge(_ name: String) -> Int64? {
-    frame.answers["metrics"]?["gauges"]?.elements.first { $0["name"]?.string == name }?["samples"]?.elements.first?["value"]?
+    frame.answers["metrics"]?["gauges"]?.elements.first { $0["name"]?.string == name }?["samples"]?.elements.first?[
+      "value"]?
       .integer
   }
 
@@ -188,7 +197,9 @@ struct HealthPage {
   private func sessions(_ html: inout HTML) {
     let lines = SessionLines(drawn, session)
     guard !lines.lines.isEmpty else { return }
-    html.literal("<section class=\"panel\" aria-labelledby=\"ends\"><h2 id=\"ends\">Sessions and their ends</h2><p class=\"legend\"><span class=\"key token\">token, renewed by itself</span> <span class=\"key session\">session or key</span> <span class=\"key offline\">usable offline until</span></p>")
+    html.literal(
+      "<section class=\"panel\" aria-labelledby=\"ends\"><h2 id=\"ends\">Sessions and their ends</h2><p class=\"legend\"><span class=\"key token\">token, renewed by itself</span> <span class=\"key session\">session or key</span> <span class=\"key offline\">usable offline until</span></p>"
+    )
     lines.write(to: &html, frame.time)
     if accounts.all.count > Self.mostLines {
       html.element("p", ["class": "hint"], "\(Self.mostLines) of \(accounts.all.count) accounts.")

@@ -13,7 +13,8 @@ struct PoliciesPage {
   }
 
   static func questions(_ query: [String: String]) -> [AgentQuestion] {
-    var questions = Frame.questions + [AgentQuestion("policies", "policy.list"), AgentQuestion("providers", "provider.list")]
+    var questions =
+      Frame.questions + [AgentQuestion("policies", "policy.list"), AgentQuestion("providers", "provider.list")]
     if let trial = PolicyTrial(query) { questions.append(trial.question) }
     return questions
   }
@@ -112,9 +113,10 @@ struct PoliciesPage {
             html.element("li", [:]) { html in
               html.element("b", [:]) { $0.name(Words.spaced(check["check"]?.string ?? "")) }
               html.text(": \(Words.spaced(check["reason"]?.string ?? ""))")
-              let facts = check["facts"]?.members.compactMap { fact in
-                Self.words(of: fact.name, fact.value)
-              } ?? []
+              let facts =
+                check["facts"]?.members.compactMap { fact in
+                  Self.words(of: fact.name, fact.value)
+                } ?? []
               if !facts.isEmpty { html.element("small", [:]) { $0.name(facts.joined(separator: " · ")) } }
             }
           }
@@ -123,7 +125,9 @@ struct PoliciesPage {
       html.element("p", ["class": "hint"]) { html in
         html.literal("By the policy ")
         html.name(decision["policy"]?["name"]?.string ?? "")
-        html.text(", version \(decision["policy"]?["version"]?.integer ?? 0). Nothing was changed, and nothing was asked of anyone.")
+        html.text(
+          ", version \(decision["policy"]?["version"]?.integer ?? 0). Nothing was changed, and nothing was asked of anyone."
+        )
       }
     }
   }
@@ -154,7 +158,8 @@ struct PoliciesPage {
     guard !policies.isEmpty else {
       html.empty(
         "No policy yet",
-        "Without one every capability is denied, and requests need none. `lanyard policy draft` writes one from the catalogue.")
+        "Without one every capability is denied, and requests need none. `lanyard policy draft` writes one from the catalogue."
+      )
       return
     }
     let providers = frame.answers["providers"]?["providers"]?.elements ?? []
@@ -202,7 +207,8 @@ struct PoliciesPage {
     let capabilities = text["capabilities"]?.members ?? []
     if !capabilities.isEmpty {
       let table = TableWriter(
-        id: "capability-list", caption: "What the policy \(name) names", columns: ["Capability", "Kind", "Wants", "Requests"])
+        id: "capability-list", caption: "What the policy \(name) names",
+        columns: ["Capability", "Kind", "Wants", "Requests"])
       table.write(to: &html) { html in
         for (capability, rules) in capabilities.map({ ($0.name, $0.value) }) {
           let tier = rules["tier"]?.string.flatMap { text["tiers"]?[$0] }
@@ -214,13 +220,17 @@ struct PoliciesPage {
               { html in html.name(capability) },
               { html in html.name(rules["kind"]?.string ?? "") },
               wants.isEmpty ? nil : { html in html.name(wants.joined(separator: " · ")) },
-              requests.isEmpty ? nil : { html in
-                for request in requests.prefix(3) {
-                  html.element("span", ["class": "line"]) {
-                    $0.name("\(request["methods"]?.strings.joined(separator: ", ") ?? "") \(request["origin"]?.string ?? "")\(request["path"]?.string ?? "")")
+              requests.isEmpty
+                ? nil
+                : { html in
+                  for request in requests.prefix(3) {
+                    html.element("span", ["class": "line"]) {
+                      $0.name(
+                        "\(request["methods"]?.strings.joined(separator: ", ") ?? "") \(request["origin"]?.string ?? "")\(request["path"]?.string ?? "")"
+                      )
+                    }
                   }
-                }
-              },
+                },
             ])
         }
       }
@@ -237,8 +247,12 @@ struct PoliciesPage {
     func value(_ name: String) -> JSONValue? { rules[name] ?? tier?[name] }
     var wants: [String] = []
     if value("approve") != nil { wants.append("your approval") }
-    if let method = value("stepUp")?["method"]?.string { wants.append(method == "pin" ? "your PIN" : "your confirmation") }
-    if let window = value("offlineWindowSeconds")?.integer { wants.append("offline for \(Milliseconds.seconds(window).words)") }
+    if let method = value("stepUp")?["method"]?.string {
+      wants.append(method == "pin" ? "your PIN" : "your confirmation")
+    }
+    if let window = value("offlineWindowSeconds")?.integer {
+      wants.append("offline for \(Milliseconds.seconds(window).words)")
+    }
     if let online = value("onlineWithinSeconds")?.integer {
       wants.append("confirmed within \(Milliseconds.seconds(online).words)")
     }
@@ -275,9 +289,13 @@ struct PolicyTrial {
   static func spans(_ time: LocalTime) -> [(value: String, words: String)] {
     let days = (1...6).map { day -> (value: String, words: String) in
       let seconds = Int64(day) * 86_400
-      return (String(seconds), "offline since \(time.day(time.now + .seconds(-seconds))) (\(Milliseconds.seconds(seconds).words))")
+      return (
+        String(seconds),
+        "offline since \(time.day(time.now + .seconds(-seconds))) (\(Milliseconds.seconds(seconds).words))"
+      )
     }
-    return [("", "as it is now"), ("0", "online"), ("3600", "offline for an hour"), ("28800", "offline for 8 hours")] + days
+    return [("", "as it is now"), ("0", "online"), ("3600", "offline for an hour"), ("28800", "offline for 8 hours")]
+      + days
       + [("604800", "offline for a week"), ("2592000", "offline for 30 days")]
   }
 }

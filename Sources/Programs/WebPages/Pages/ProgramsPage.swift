@@ -18,7 +18,8 @@ struct ProgramsPage {
     frame.document { html in
       trust(&html)
       if grants.isEmpty {
-        html.empty("No grant yet", "A grant limits a program or an AI agent to some accounts and rights. Create one below.")
+        html.empty(
+          "No grant yet", "A grant limits a program or an AI agent to some accounts and rights. Create one below.")
       } else {
         list(&html)
       }
@@ -47,7 +48,8 @@ struct ProgramsPage {
     }
     let pager = Pager(frame.visit.query, total: sorted.count, size: 100)
     let table = TableWriter(
-      id: "grants", caption: "Grants", columns: ["Program", "Accounts", "May", "Servers", "Until", "Last used", "Actions"])
+      id: "grants", caption: "Grants",
+      columns: ["Program", "Accounts", "May", "Servers", "Until", "Last used", "Actions"])
     table.write(to: &html) { html in
       for grant in sorted[pager.range] { row(&html, table, grant) }
     }
@@ -78,7 +80,9 @@ struct ProgramsPage {
           }
         },
         { html in
-          if grant.origins.isEmpty { html.literal("all of the provider") } else {
+          if grant.origins.isEmpty {
+            html.literal("all of the provider")
+          } else {
             html.name(Words.list(grant.origins.map(Self.host)))
           }
           if !grant.passOrigins.isEmpty {
@@ -163,7 +167,9 @@ struct ProgramsPage {
           Lifetimes.options.filter { !$0.value.isEmpty } + [("2592000", "for 30 days"), ("", "until you revoke it")],
           chosen: "86400")
       }
-      html.literal("<label class=\"tick\"><input type=\"checkbox\" name=\"agent\" id=\"grant-agent\" checked>It is an AI agent: its requests only read, unless a policy says more</label>")
+      html.literal(
+        "<label class=\"tick\"><input type=\"checkbox\" name=\"agent\" id=\"grant-agent\" checked>It is an AI agent: its requests only read, unless a policy says more</label>"
+      )
       html.element("button", ["class": "main", "id": "create-grant"], "Create the grant")
     }
     html.literal(

@@ -41,11 +41,13 @@ struct WaitingPage {
       let stuck = operations.count { $0.words.tone == .bad || $0.words.tone == .warn }
       html.figure(Int64(stuck), "of them for you", stuck > 0 ? .bad : .idle)
       html.figure(
-        Int64(revocations.count), revocations.count == 1 ? "token is still to be revoked" : "tokens are still to be revoked",
+        Int64(revocations.count),
+        revocations.count == 1 ? "token is still to be revoked" : "tokens are still to be revoked",
         revocations.isEmpty ? .idle : .warn)
       html.literal("</ul>\n")
       if operations.isEmpty, revocations.isEmpty {
-        html.empty("Nothing waits", "Operations that were queued offline and sign-outs that need the network appear here.")
+        html.empty(
+          "Nothing waits", "Operations that were queued offline and sign-outs that need the network appear here.")
       }
       if !operations.isEmpty { operationList(&html) }
       if !revocations.isEmpty { revocationList(&html) }

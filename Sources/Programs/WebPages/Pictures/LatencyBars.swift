@@ -11,7 +11,10 @@ struct LatencyBars {
 
   /// Nil without a refresh since the agent's start.
   init?(_ metrics: JSONValue?) {
-    guard let histogram = metrics?["histograms"]?.elements.first(where: { $0["name"]?.string == "lanyard_exchange_duration_seconds" }),
+    guard
+      let histogram = metrics?["histograms"]?.elements.first(where: {
+        $0["name"]?.string == "lanyard_exchange_duration_seconds"
+      }),
       let sample = histogram["samples"]?.elements.first, let total = sample["count"]?.integer, total > 0
     else { return nil }
     let bounds = histogram["boundsMs"]?.elements.compactMap(\.integer) ?? []
@@ -31,16 +34,22 @@ struct LatencyBars {
 
   func write(to html: inout HTML) {
     let most = max(1, bars.map(\.count).max() ?? 1)
-    html.literal("<table class=\"bars-table\" id=\"latency\"><caption>How long refreshes took, since the agent's start</caption><thead><tr><th scope=\"col\">Time</th><th scope=\"col\">Share</th><th scope=\"col\">Refreshes</th></tr></thead><tbody>")
+    html.literal(
+      "<table class=\"bars-table\" id=\"latency\"><caption>How long refreshes took, since the agent's start</caption><thead><tr><th scope=\"col\">Time</th><th scope=\"col\">Share</th><th scope=\"col\">Refreshes</th></tr></thead><tbody>"
+    )
     for bar in bars {
       html.literal("<tr>")
       html.element("th", ["scope": "row"], bar.words)
       html.element("td", [:]) { html in
-        html.element("svg", ["class": "bar", "viewBox": "0 0 100 10", "preserveAspectRatio": "none", "role": "img"]) { html in
-          html.element("title", [:], "\(bar.words): \(Words.count(bar.count, "refresh", "refreshes")), \(bar.count * 100 / total) of 100")
+        html.element("svg", ["class": "bar", "viewBox": "0 0 100 10", "preserveAspectRatio": "none", "role": "img"]) {
+          html in
+          html.element(
+            "title", [:],
+            "\(bar.words): \(Words.count(bar.count, "refresh", "refreshes")), \(bar.count * 100 / total) of 100")
           html.literal("<rect class=\"ground\" width=\"100\" height=\"10\"/>")
           if bar.count > 0 {
-            html.element("rect", ["class": "allow", "width": String(max(1, bar.count * 100 / most)), "height": "10"], "")
+            html.element(
+              "rect", ["class": "allow", "width": String(max(1, bar.count * 100 / most)), "height": "10"], "")
           }
         }
       }
@@ -52,6 +61,7 @@ struct LatencyBars {
 
   static func duration(_ milliseconds: Int64) -> String {
     if milliseconds < 1000 { return "\(milliseconds) ms" }
-    return milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
+    return milliseconds % 1000 == 0
+      ? "\(milliseconds / 1000) s" : "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
   }
 }

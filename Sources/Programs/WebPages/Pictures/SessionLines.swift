@@ -63,14 +63,21 @@ struct SessionLines {
       html.element("title", ["id": "line-\(index)-title"], "Ends of \(line.name)")
       html.element(
         "desc", ["id": "line-\(index)-desc"],
-        line.isOver ? "It has ended." : line.ends.isEmpty ? "No end is known." : line.ends.map { "\($0.words) \(time.short($0.at))" }.joined(separator: ", "))
+        line.isOver
+          ? "It has ended."
+          : line.ends.isEmpty
+            ? "No end is known." : line.ends.map { "\($0.words) \(time.short($0.at))" }.joined(separator: ", "))
       for step in 1..<Self.steps.count - 1 {
         let x = String(Self.width * Int64(step) / Int64(Self.steps.count - 1))
         html.open("line", ["class": "ground", "x1": x, "y1": "0", "x2": x, "y2": "24"])
         html.literal("</line>")
       }
       html.element(
-        "rect", ["class": "whole \(line.tone.rawValue)", "x": "0", "y": "10", "height": "4", "width": String(end(of: line, time.now))], "")
+        "rect",
+        [
+          "class": "whole \(line.tone.rawValue)", "x": "0", "y": "10", "height": "4",
+          "width": String(end(of: line, time.now)),
+        ], "")
       for end in line.ends where end.at > time.now {
         html.literal("<rect class=\"")
         html.literal(end.look)

@@ -26,7 +26,8 @@ struct Account: Sendable {
       switch self {
       case .active: ("well", .good, "Programs get tokens.")
       case .offlineStale: ("offline", .warn, "The provider has not confirmed it for some time.")
-      case .interactionRequired: ("needs you", .bad, "The provider wants you to sign in. Programs get no tokens until then.")
+      case .interactionRequired:
+        ("needs you", .bad, "The provider wants you to sign in. Programs get no tokens until then.")
       case .reauthenticationRequired:
         ("sign in again", .bad, "Its session has ended. Programs get no tokens until you sign in again.")
       case .locked: ("disabled", .bad, "The provider has disabled this account.")

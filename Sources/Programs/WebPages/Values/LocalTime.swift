@@ -75,10 +75,3 @@ extension Milliseconds {
     }
   }
 }
-
-extension HTML {
-  /// Writes a moment, with its date for those who point at it and for programs.
-  mutating func moment(_ moment: Timestamp, _ time: LocalTime) {
-    element("time", ["datetime": moment.rfc3339, "title": time.long(moment)], time.short(moment))
-  }
-}

@@ -32,7 +32,9 @@ struct Operation: Sendable {
     let rejection = value["rejection"]
     let answer = rejection?["response"]?["status"]?.integer.map { "the server answered \($0)" }
     let reason = rejection?["decision"]?["reason"]?.string ?? rejection?["reason"]?.string
-    problem = answer ?? (reason ?? value["lastError"]?["reason"]?.string ?? value["lastError"]?["name"]?.string)
+    problem =
+      answer
+      ?? (reason ?? value["lastError"]?["reason"]?.string ?? value["lastError"]?["name"]?.string)
       .map { Words.spaced($0).lowercased() }
   }
 
