@@ -81,6 +81,8 @@ enum LiveScript {
 
       const live = new EventSource("/live?page=" + encodeURIComponent(main.dataset.page));
       live.onmessage = renew;
+      // No event tells of each request of a program.
+      document.addEventListener("visibilitychange", () => { if (!document.hidden) renew(); });
       live.onerror = () => { document.getElementById("ended").hidden = live.readyState === EventSource.OPEN; };
       live.onopen = () => { document.getElementById("ended").hidden = true; };
     })();

@@ -51,7 +51,7 @@ enum StyleSheet {
       font-size: .8125rem; font-weight: 700; line-height: 1.5; text-align: center; }
     main { padding: .75rem 1.25rem 4rem; max-width: 76rem; min-width: 0; }
     @media (min-width: 60rem) {
-      body:not(.sheet) { display: grid; grid-template: auto 1fr / 13rem minmax(0, 1fr); }
+      body:has(> .pages) { display: grid; grid-template: auto 1fr / 13rem minmax(0, 1fr); }
       .top { grid-column: 1 / -1; padding: 1.25rem 2rem .5rem; }
       .pages { padding: 1rem 0 0 1.25rem; }
       .pages ul { position: sticky; top: 1rem; flex-direction: column; }
