@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 import urllib.parse
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGES = os.path.join(HERE, "..", "..", "..", ".build", "web", "lib", "python*", "site-packages")
@@ -169,4 +169,4 @@ def lynx(address: str, cookie: str) -> str:
     return read.stdout.decode()
 
 
-__all__ = ["SCHEMES", "WIDTHS", "Browser", "Optional", "installed", "lynx", "missing"]
+__all__ = ["SCHEMES", "WIDTHS", "Browser", "installed", "lynx", "missing"]

@@ -76,7 +76,7 @@ def set_policy(caller: Any, origin: str) -> None:
 def grant(caller: Any, client: str, **more: Any) -> Dict[str, Any]:
     made: Dict[str, Any] = caller.call(
         "grant.create",
-        {"client": client, "accounts": ["alice"], "methods": ["request.send", "operation.*", "access.request"], "agent": True,
+        {"client": client, "accounts": ["alice"], "methods": ["request.send", "operation.*"], "agent": True,
          "expiresInSeconds": 86_400, **more})
     return made
 

@@ -52,6 +52,13 @@ enum LiveScript {
         scrollTo(...kept.scroll);
       };
 
+      const ended = document.getElementById("ended");
+      const tellEnded = (isOver) => {
+        ended.hidden = !isOver;
+        ended.textContent = !isOver ? "" : "This page has lost its connection and shows what was. Reload it; if it has ended, "
+          + "open another one with `lanyard ui`.";
+      };
+
       let isBusy = false;
       let isLate = false;
       const renew = async () => {
@@ -71,9 +78,9 @@ enum LiveScript {
           if (notice && !main.querySelector(".notice[role=status]")) main.querySelector("h1").after(notice);
           document.title = news.title;
           restore(kept);
-          document.getElementById("ended").hidden = true;
+          tellEnded(false);
         } catch {
-          document.getElementById("ended").hidden = false;
+          tellEnded(true);
         }
         isBusy = false;
         if (isLate) { isLate = false; renew(); }
@@ -83,8 +90,8 @@ enum LiveScript {
       live.onmessage = renew;
       // No event tells of each request of a program.
       document.addEventListener("visibilitychange", () => { if (!document.hidden) renew(); });
-      live.onerror = () => { document.getElementById("ended").hidden = live.readyState === EventSource.OPEN; };
-      live.onopen = () => { document.getElementById("ended").hidden = true; };
+      live.onerror = () => tellEnded(live.readyState !== EventSource.OPEN);
+      live.onopen = () => tellEnded(false);
     })();
     """#
 }

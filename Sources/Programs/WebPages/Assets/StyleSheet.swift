@@ -22,8 +22,8 @@ enum StyleSheet {
     small { display: block; color: var(--soft); font-size: .8125rem; line-height: 1.4; }
     code, pre, .request, .method { font-family: ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo, monospace; }
     code { font-size: .9em; padding: .1em .35em; border-radius: .35rem; background: var(--tint); overflow-wrap: anywhere; }
-    td, dd, th, li, h1, h2, h3, p { overflow-wrap: break-word; }
-    dd, .lane-name, .who, .request, blockquote { overflow-wrap: anywhere; }
+    li, h1, p, caption { overflow-wrap: break-word; }
+    dd, td, th, h2, h3, label, .lane-name, .who, .request, blockquote, .finding p { overflow-wrap: anywhere; }
     :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: .4rem; }
     main:focus { outline: none; }
     .unseen { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
@@ -109,26 +109,29 @@ enum StyleSheet {
     tr.idle { color: var(--soft); }
     tr.bad > th:first-child { box-shadow: inset 3px 0 var(--bad); }
     .line { display: block; }
+    td { min-width: 5rem; } tbody th { min-width: 8rem; } .bars-table :is(th, td) { min-width: 0; }
     thead th, td time, td button, td .button, td summary { white-space: nowrap; }
     .identity { display: flex; gap: .75rem; min-width: 12rem; }
     #accounts th:last-child, #accounts td:last-child { width: 15.5rem; }
-    #grants td { min-width: 5.5rem; } #grants td:nth-child(3) { min-width: 12rem; }
+    #grants td:nth-child(3) { min-width: 11rem; }
     time { white-space: nowrap; font-variant-numeric: tabular-nums; }
     .what { font-weight: 500; }
-    @media (max-width: 56rem) {
+    @media (max-width: 72rem) {
       table:not(.bars-table) { border: 0; background: none; box-shadow: none; }
       table:not(.bars-table) thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-      table:not(.bars-table), table:not(.bars-table) :is(caption, tbody, tr, th, td) { display: block; }
-      table:not(.bars-table) tr { margin: 0 0 .75rem; padding: .9rem 1rem; background: var(--card);
+      table:not(.bars-table), table:not(.bars-table) :is(caption, tr, th, td) { display: block; }
+      table:not(.bars-table) tbody { display: grid; gap: .75rem; align-items: start;
+        grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); }
+      table:not(.bars-table) tr { min-width: 0; padding: .9rem 1rem; background: var(--card);
         border: 1px solid var(--line); border-radius: 1rem; }
       table:not(.bars-table) tr.bad { border-left: 3px solid var(--bad); }
       tr.bad > th:first-child { box-shadow: none; }
-      table:not(.bars-table) :is(th, td) { padding: .2rem 0; border: 0; }
+      table:not(.bars-table) :is(th, td) { min-width: 0; padding: .2rem 0; border: 0; }
       table:not(.bars-table) tbody th { padding-bottom: .4rem; font-size: 1rem; }
       .identity { min-width: 0; }
-      #accounts td:last-child { width: auto; }
+      #accounts :is(th, td):last-child { width: auto; }
       table:not(.bars-table) td { display: grid; grid-template-columns: 5.5rem minmax(0, 1fr); column-gap: .75rem; }
-      table:not(.bars-table) td { overflow-wrap: anywhere; }
+      table:not(.bars-table) :is(th, td) { overflow-wrap: anywhere; }
       table:not(.bars-table) td > * { grid-column: 2; justify-self: start; min-width: 0; max-width: 100%; }
       table:not(.bars-table) td::before { content: attr(data-column); grid-column: 1; grid-row: 1 / span 9;
         color: var(--soft); font-size: .8125rem; line-height: 1.8; }

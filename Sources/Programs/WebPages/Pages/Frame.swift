@@ -60,8 +60,7 @@ struct Frame {
     html.literal(
       """
       </main>
-      <p id="ended" class="notice bad" role="status" hidden>This page has lost its connection and shows what was. \
-      Reload it; if it has ended, open another one with <code>lanyard ui</code>.</p>
+      <p id="ended" class="notice bad" role="status" hidden></p>
       </body>
       </html>
 
