@@ -1,13 +1,19 @@
 """The seven pages in a real browser: what they show, that they change by themselves, the keyboard, narrow and wide windows, both
 schemes, names that are hostile, thousands of rows, and no script at all."""
 
+import glob
+import os
+import re
+import subprocess
 import threading
 import time
 import unittest
 
 from browser import SCHEMES, WIDTHS, Browser, lynx
 from busy import Api, add_key, grant, in_days, set_policy, under_grant
-from web_fixture import PAGES, WebFixture
+from web_fixture import LANYARD, PAGES, WebFixture
+
+from agent_fixture import ROOT
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 
@@ -182,7 +188,7 @@ class Changes(PageFixture):
         thread.join()
         self.assertEqual(getattr(outcome[0], "code", outcome), 4001)
 
-    def test_a_wish_for_access(self):
+    def test_a_request_for_access(self):
         made = self.busy()
         agent = under_grant(self.client(self.agent), made["secret"])
         agent.call("access.request", {"origins": [self.api.origin], "methods": ["DELETE"], "reason": HOSTILE})
@@ -345,6 +351,29 @@ class Hostile(PageFixture):
         self.assertIn(HOSTILE, self.text)
         self.go("/accounts?find=" + "%3Cscript%3E")
         self.assertEqual(self.browser.find("#find").get_property("value"), "<script>")
+
+
+class Hints(unittest.TestCase):
+    """Each command that a page names is one of `lanyard`, with the options that it names."""
+
+    def test_commands(self):
+        commands = set()
+        for path in glob.glob(os.path.join(ROOT, "Sources", "Programs", "WebPages", "**", "*.swift"), recursive=True):
+            with open(path, encoding="utf-8") as file:
+                text = re.sub(r"\\\n\s*", "", file.read())
+            lines = [line for line in text.splitlines() if not re.match(r"\s*//", line)]
+            commands |= set(re.findall(r"(?:<code>|`)(lanyard [^<`\"]*)", "\n".join(lines)))
+        self.assertGreater(len(commands), 8)
+        for command in sorted(commands):
+            with self.subTest(command):
+                words = command.split(" -- ")[0].split()[1:]
+                names = [word for word in words if re.fullmatch(r"[a-z-]+", word) and not word.startswith("-")]
+                done = subprocess.run([LANYARD, *names, "--help"], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("USAGE: lanyard " + " ".join(names), done.stdout)
+                for option in words:
+                    if option.startswith("--"):
+                        self.assertIn(option, done.stdout)
 
 
 class Size(PageFixture):

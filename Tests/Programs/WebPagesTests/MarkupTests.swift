@@ -99,8 +99,8 @@ struct MarkupTests {
     let locked = Sample.html(page, failing: ["account.list": (1001, "The vault is locked.")])
     #expect(locked.contains("The vault is locked</h2>") && locked.contains("lanyard unlock"))
     #expect(Markup(locked).problem == nil)
-    let gone = Sample.html(page, failing: ["agent.status": (0, "No agent <answers>.")])
-    #expect(gone.contains("No agent &lt;answers&gt;.") && gone.contains("lanyard doctor"))
+    let gone = Sample.html(page, failing: ["agent.status": (0, "No agent <answers>: `lanyard status`.")])
+    #expect(gone.contains("No agent &lt;answers&gt;: <code>lanyard status</code>.") && gone.contains("lanyard doctor"))
   }
 
   @Test("The opening pages are whole, and escape why")

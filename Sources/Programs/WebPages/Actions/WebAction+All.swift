@@ -124,7 +124,7 @@ extension WebAction {
     .programs,
     { result in
       let name = result["client"]?.string ?? "NAME"
-      return "The grant is there. Start a program under it: lanyard sandbox --grant \(name) -- COMMAND"
+      return "The grant is there. Start a program under it: `lanyard sandbox --grant \(name) -- COMMAND`"
     }
   ) { form throws(FormProblem) in
     let client = try required("client", form)

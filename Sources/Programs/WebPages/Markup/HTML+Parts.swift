@@ -2,6 +2,15 @@ internal import AgentModel
 
 /// What several pages are made of.
 extension HTML {
+  /// Writes a sentence, in which a command stands between backticks.
+  mutating func prose(_ sentence: String) {
+    let parts = sentence.split(separator: "`", omittingEmptySubsequences: false)
+    guard parts.count % 2 == 1 else { return text(sentence) }
+    for (index, part) in parts.enumerated() where !part.isEmpty {
+      if index % 2 == 1 { element("code", [:], String(part)) } else { text(String(part)) }
+    }
+  }
+
   /// Writes a coloured mark and the word that says the same.
   mutating func mark(_ tone: Tone, _ word: String) {
     element("span", ["class": "mark \(tone.rawValue)"], word)
@@ -28,7 +37,7 @@ extension HTML {
   mutating func empty(_ heading: String, _ text: String) {
     element("section", ["class": "empty"]) { html in
       html.element("h2", [:], heading)
-      html.element("p", [:], text)
+      html.element("p", [:]) { $0.prose(text) }
     }
   }
 

@@ -1,6 +1,6 @@
 internal import AgentModel
 
-/// What waits for the person's word: requests of programs, and wishes for more access. What a program wrote is text here, in
+/// What waits for the person's word: requests of programs to servers, and for more access. What a program wrote is text here, in
 /// a place of its own.
 struct ApprovalsPage {
   let frame: Frame
@@ -15,13 +15,13 @@ struct ApprovalsPage {
     frame.document { html in
       for name in ["approvals", "access"] {
         guard let failure = frame.answers.failure(name) else { continue }
-        html.element("p", ["class": "notice bad"], failure.message)
+        html.element("p", ["class": "notice bad"]) { $0.prose(failure.message) }
       }
       let waiting = frame.waiting
       if waiting.count == 0 {
         html.empty(
           "Nothing waits for you",
-          "Requests that a policy wants you to approve appear here at once, and wishes of programs for more access.")
+          "Requests that a policy wants you to approve appear here at once, and requests of programs for more access.")
         return
       }
       if !waiting.approvals.isEmpty {
@@ -34,7 +34,7 @@ struct ApprovalsPage {
       }
       if !waiting.access.isEmpty {
         html.literal(
-          "<section aria-labelledby=\"wishes\"><h2 id=\"wishes\">Wishes for more access</h2><div class=\"cards\">\n")
+          "<section aria-labelledby=\"access\"><h2 id=\"access\">Requests for more access</h2><div class=\"cards\">\n")
         for request in waiting.access { write(request, to: &html) }
         html.literal("</div></section>\n")
       }
@@ -103,8 +103,8 @@ struct ApprovalsPage {
   }
 
   private func write(_ request: AccessRequest, to html: inout HTML) {
-    html.element("article", ["class": "card ask", "aria-labelledby": "wish-\(request.id)"]) { html in
-      html.element("h3", ["id": "wish-\(request.id)"]) { html in
+    html.element("article", ["class": "card ask", "aria-labelledby": "more-\(request.id)"]) { html in
+      html.element("h3", ["id": "more-\(request.id)"]) { html in
         html.name(request.client)
         html.literal(" asks for more")
       }

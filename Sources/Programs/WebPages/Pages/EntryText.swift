@@ -35,7 +35,14 @@ struct EntryText {
     default: break
     }
     if entry.isRequest, let capability = fact("capability") { parts.append("as \(capability)") }
-    if entry.event.hasPrefix("grant."), let client = fact("grantee") { parts.append("for \(client)") }
+    let isForProgram = entry.event.hasPrefix("approval.") || entry.event.hasPrefix("access.")
+    if isForProgram {
+      parts += [fact("method"), fact("origin").map(Self.host)].compactMap { $0 }
+      if let capability = fact("capability") { parts.append("as \(capability)") }
+    }
+    if entry.event.hasPrefix("grant.") || entry.event.hasSuffix(".decide"), let client = fact("grantee") {
+      parts.append("for \(client)")
+    }
     if let grant = fact("grant"), entry.isRequest || entry.event.hasPrefix("grant.") { parts.append("grant \(grant)") }
     for name in ["provider", "policy", "mode", "program", "pattern", "issuer"] where !entry.isRequest {
       if let value = fact(name) { parts.append(name == "mode" ? "\(value) sign-out" : value) }
@@ -66,8 +73,8 @@ struct EntryText {
     "revocation.abandoned": "Revocation abandoned", "stepUp.enroll": "PIN set", "stepUp.verify": "Confirmed by you",
     "stepUp.unenroll": "PIN removed", "stepUp.clear": "Step-up ended", "grant.create": "Grant created",
     "grant.revoke": "Grant revoked", "exec.begin": "Tokens given to a command", "rule.add": "Rule added",
-    "rule.remove": "Rule removed", "audit.gap": "Entries are missing", "approval.decide": "A request decided",
-    "access.decide": "A wish for access decided", "access.request": "Asked for access",
-    "approval.request": "A request waited for you",
+    "rule.remove": "Rule removed", "audit.gap": "Entries are missing", "approval.requested": "Waited for your approval",
+    "approval.decide": "You decided", "approval.decided": "Ended without your word",
+    "access.request": "Asked for more access", "access.decide": "You decided about access",
   ]
 }

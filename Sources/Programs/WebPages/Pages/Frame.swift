@@ -54,7 +54,7 @@ struct Frame {
     html.open("main", ["id": "main", "tabindex": "-1", "data-page": visit.page.rawValue])
     html.element("h1", [:], visit.page.title)
     if let notice = visit.notice, !notice.isEmpty {
-      html.element("p", ["class": "notice", "role": "status"], notice)
+      html.element("p", ["class": "notice", "role": "status"]) { $0.prose(notice) }
     }
     if let trouble { trouble.write(to: &html, visit) } else { content(&html) }
     html.literal(
@@ -130,7 +130,7 @@ struct Frame {
         )
       case .failed(let message):
         html.literal("<section class=\"empty\"><h2>The agent did not answer</h2>")
-        html.element("p", [:], message)
+        html.element("p", [:]) { $0.prose(message) }
         html.literal("<p>In a terminal, <code>lanyard doctor</code> finds out why.</p></section>")
       }
     }

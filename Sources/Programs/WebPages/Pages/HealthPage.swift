@@ -43,7 +43,7 @@ struct HealthPage {
 
   private func findings(_ html: inout HTML) {
     if let failure = frame.answers.failure("findings") {
-      html.element("p", ["class": "notice bad"], failure.message)
+      html.element("p", ["class": "notice bad"]) { $0.prose(failure.message) }
       return
     }
     let findings = frame.answers["findings"]?["findings"]?.elements ?? []

@@ -18,8 +18,10 @@ package enum OpeningPage {
   package static func refused(_ why: String) -> String {
     sheet("Not opened") { html in
       html.literal("<div class=\"sign bad\" aria-hidden=\"true\">!</div><h1>This page does not open</h1>")
-      html.element("p", [:], why)
-      html.literal("<p class=\"hint\">In a terminal, <code>lanyard ui</code> opens a new one.</p>")
+      html.element("p", [:]) { $0.prose(why) }
+      if !why.contains("lanyard ui") {
+        html.literal("<p class=\"hint\">In a terminal, <code>lanyard ui</code> opens a new one.</p>")
+      }
     }
   }
 

@@ -85,7 +85,7 @@ struct PoliciesPage {
 
   private func outcome(_ html: inout HTML) {
     if let failure = frame.answers.failure("trial") {
-      html.element("p", ["class": "notice bad", "role": "status"], failure.message)
+      html.element("p", ["class": "notice bad", "role": "status"]) { $0.prose(failure.message) }
     }
     guard let decision = frame.answers["trial"] else { return }
     let effect = decision["effect"]?.string ?? "deny"

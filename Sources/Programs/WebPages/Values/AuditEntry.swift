@@ -36,8 +36,11 @@ struct AuditEntry: Sendable {
     }
   }
 
-  /// The program that did it: for whom the grant is, else the client's own name for itself. Who makes a grant is not for whom.
-  var program: String { (event.hasPrefix("grant.") ? nil : fact("grantee")) ?? client ?? "the agent" }
+  /// The program that did it: for whom the grant is, else the client's own name for itself. Who makes a grant or decides about
+  /// a request is not for whom.
+  var program: String { (isOfPerson ? nil : fact("grantee")) ?? client ?? "the agent" }
+
+  private var isOfPerson: Bool { event.hasPrefix("grant.") || event == "approval.decide" || event == "access.decide" }
 
   /// A program asked to reach a server, or whether it may do something.
   var isRequest: Bool { event.hasPrefix("request.") }
@@ -57,7 +60,7 @@ struct AuditEntry: Sendable {
 
   var verdict: Verdict {
     switch outcome {
-    case "ok", "allow", "readOnly", "allowReadOnly": .allowed
+    case "ok", "allow", "readOnly", "allowReadOnly", "once", "session": .allowed
     case "deny", "notPermitted", "denied", "originNotAllowed", "stepUpRequired", "notApproved", "declined": .refused
     default: .failed
     }
