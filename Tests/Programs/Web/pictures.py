@@ -8,8 +8,9 @@ import unittest
 
 from test_pages import PageFixture
 
-from agent_fixture import ROOT
+from agent_fixture import ROOT, import_account
 from browser import SCHEMES
+from busy import add_key, grant, in_days, under_grant
 from web_fixture import PAGES
 
 PLACE = os.path.join(ROOT, "docs", "page")
@@ -23,8 +24,12 @@ class Pictures(PageFixture):
         from PIL import Image
 
         os.makedirs(PLACE, exist_ok=True)
-        made = self.busy()
-        self.asking(made)
+        claude = self.busy()
+        self.more()
+        self.asking(claude)
+        asks = under_grant(self.client(self.agent), claude["secret"])
+        asks.call("access.request", {
+            "origins": [self.api.origin], "methods": ["DELETE"], "reason": "To delete the drafts that you asked me to tidy up."})
         account = self.caller.call("account.get", {"account": "alice"})["id"]
         queries = {"policies": f"?account={account}&capability=notes.write&offline=432000"}
         self.browser.resize(WIDTH)
@@ -41,8 +46,25 @@ class Pictures(PageFixture):
                         break
                 self.assertLessEqual(os.path.getsize(path), MOST_BYTES, path)
                 print(f"wrote docs/page/{name}-{scheme}.webp, {os.path.getsize(path)} bytes", file=sys.stderr)
-        approval = self.caller.call("approval.list", {})["approvals"][0]["approval"]
-        self.caller.call("approval.decide", {"approval": approval, "verdict": "deny"})
+        for approval in self.caller.call("approval.list", {})["approvals"]:
+            self.caller.call("approval.decide", {"approval": approval["approval"], "verdict": "deny"})
+
+    def more(self):
+        """A second person, keys, a second AI agent, and a sign-out whose revocation waits for its provider."""
+        import_account(self.caller, self.idp, "bob", alias="home")
+        gone = import_account(self.caller, self.idp, "carol", alias="contractor")
+        add_key(self.caller, "mail", self.api.origin)
+        add_key(self.caller, "backup", self.api.origin, expiresAt=in_days(300))
+        self.caller.call("account.switch", {"account": "alice"})
+        codex = under_grant(self.client(self.agent), grant(self.caller, "codex", accounts=["alice", "home"])["secret"])
+        for number in range(24):
+            codex.call("request.send", {"account": "home", "method": "GET", "url": f"{self.api.origin}/notes/{number}"})
+        grant(self.caller, "ci", accounts=["backup"], methods=["token.get"], agent=False, expiresInSeconds=2_592_000)
+        for label in ("Note on 21", "Note on 23"):
+            self.caller.call(
+                "operation.enqueue", {"account": "alice", "capability": "notes.read", "label": label, "payload": {}})
+        self.idp.stop()
+        self.caller.call("account.signOut", {"account": gone, "mode": "hard", "revocationTimeoutSeconds": 1})
 
 
 if __name__ == "__main__":

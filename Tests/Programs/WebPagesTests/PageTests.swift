@@ -44,7 +44,9 @@ struct PageTests {
     #expect(html.firstRange(of: "deploy.start")!.lowerBound < html.firstRange(of: "DELETE api.example")!.lowerBound)
     let refused = Sample.html(.activity, ["verdict": "refused"])
     #expect(refused.contains("DELETE api.example") && !refused.contains("<bdi>deploy.start</bdi>"))
+    // A change is done; only requests and decisions are allowed or not.
     let changes = Sample.html(.activity, ["kind": "changes"])
+    #expect(changes.contains("<span class=\"mark idle\">done</span>"))
     #expect(changes.contains("Grant created") && !changes.contains("<bdi>DELETE api.example</bdi>"))
   }
 
@@ -148,7 +150,7 @@ struct PageTests {
     let html = Sample.html(.health)
     for text in [
       "<b>1</b> <span>problem</span>", "The session has ended.", "Sign in again: lanyard login", "online",
-      "as the last request to a provider showed", "120 ms ahead of", "41 renewed", "up to 250 ms", "On average 200 ms.",
+      "as the last request to a provider showed", "2 s ahead of", "41 renewed", "up to 250 ms", "On average 200 ms.",
       "has ended", "Ends of work", "token 13:30, session 20 Dec",
     ] { #expect(html.contains(text), "\(text)") }
     #expect(WebPage.health.questions(["ask": "providers"]).contains { $0.params == ["askProviders": true] })

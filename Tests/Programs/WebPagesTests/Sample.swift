@@ -29,7 +29,7 @@ enum Sample {
       {"id":"acc_out","account":"acc_out","provider":"idp","issuer":"https://idp.example","subject":"erased:zz","state":"signedOut","active":false,"createdAt":"2030-01-01T00:00:00.000Z"}]}
       """#),
     "session.get acc_work": json(
-      #"{"account":"acc_work","state":"active","since":"2030-11-29T08:00:00.000Z","accessTokenExpiresAt":"2030-11-29T13:30:00.000Z","refreshTokenExpiresAt":"2030-12-20T00:00:00.000Z","refresh":{"phase":"idle","attempts":0},"clock":"trusted","serverTimeOffsetMs":-120}"#
+      #"{"account":"acc_work","state":"active","since":"2030-11-29T08:00:00.000Z","accessTokenExpiresAt":"2030-11-29T13:30:00.000Z","refreshTokenExpiresAt":"2030-12-20T00:00:00.000Z","refresh":{"phase":"idle","attempts":0},"clock":"trusted","serverTimeOffsetMs":-2000}"#
     ),
     "session.get acc_over": json(
       #"{"account":"acc_over","state":"reauthenticationRequired","since":"2030-11-26T13:05:00.000Z","refresh":{"phase":"idle","attempts":0,"lastError":{"name":"reauthenticationRequired","at":"2030-11-26T13:05:00.000Z","reason":"invalid_grant"}},"clock":"trusted"}"#

@@ -110,7 +110,7 @@ enum StyleSheet {
     tr.bad > th:first-child { box-shadow: inset 3px 0 var(--bad); }
     .line { display: block; }
     td { min-width: 5rem; } tbody th { min-width: 8rem; } .bars-table :is(th, td) { min-width: 0; }
-    thead th, td time, td button, td .button, td summary { white-space: nowrap; }
+    thead th, td time, td .mark, td button, td .button, td summary { white-space: nowrap; }
     .identity { display: flex; gap: .75rem; min-width: 12rem; }
     #accounts th:last-child, #accounts td:last-child { width: 15.5rem; }
     #grants td:nth-child(3) { min-width: 11rem; }

@@ -189,7 +189,7 @@ struct ActivityPage {
             entry.account.map { id in { html in html.name(accounts.label(id)) } },
             { html in
               html.mark(entry.verdict.tone, entry.verdict.rawValue)
-              if let reason = entry.fact("reason"), entry.verdict != .allowed {
+              if let reason = entry.fact("reason"), entry.verdict == .refused || entry.verdict == .failed {
                 html.element("small", [:]) { $0.name(Words.spaced(reason)) }
               } else if entry.verdict == .failed {
                 html.element("small", [:]) { $0.name(Words.spaced(entry.outcome)) }

@@ -66,9 +66,9 @@ struct HealthPage {
             html.name(accounts.label(id))
           }
         }
-        html.element("p", [:]) { $0.name(finding["message"]?.string ?? "") }
+        html.element("p", [:]) { $0.prose(finding["message"]?.string ?? "") }
         for remedy in finding["remedies"]?.strings.prefix(3) ?? [] {
-          html.element("p", ["class": "hint"]) { $0.name(remedy) }
+          html.element("p", ["class": "hint"]) { $0.prose(remedy) }
         }
       }
     }
@@ -108,7 +108,7 @@ struct HealthPage {
       } else {
         html.mark(.good, "the clock is trusted")
       }
-      if let offset {
+      if let offset, offset.magnitude >= 1000 {
         html.element(
           "small", [:],
           "\(LatencyBars.duration(Int64(offset.magnitude))) \(offset < 0 ? "ahead of" : "behind") a provider's time at most"

@@ -47,19 +47,21 @@ struct AuditEntry: Sendable {
   var isDecision: Bool { event == "authorization.check" }
 
   enum Verdict: String, Sendable, CaseIterable {
-    case allowed, refused, failed
+    case allowed, refused, failed, done
 
     var tone: Tone {
       switch self {
       case .allowed: .good
       case .refused: .bad
       case .failed: .warn
+      case .done: .idle
       }
     }
   }
 
   var verdict: Verdict {
     switch outcome {
+    case "ok" where !isRequest && !isDecision: .done
     case "ok", "allow", "readOnly", "allowReadOnly", "once", "session": .allowed
     case "deny", "notPermitted", "denied", "originNotAllowed", "stepUpRequired", "notApproved", "declined": .refused
     default: .failed
