@@ -23,6 +23,9 @@ struct PageTests {
     ] { #expect(html.contains(text), "\(text)") }
     // What nobody told is not shown as if it were known.
     #expect(html.contains("An account at idp") && !html.contains("secret:ab12") && !html.contains("erased:zz"))
+    // To sign in again is for the same person; who was erased may be another.
+    #expect(html.contains("name=\"account\" value=\"acc_over\"><button class=\"main\" id=\"sign-in-acc_over\""))
+    #expect(!html.contains("name=\"account\" value=\"acc_out\""))
     // The active one is signed out softly with a button, and erased by a page that asks first.
     #expect(html.contains("href=\"/accounts?account=acc_work&amp;confirm=sign-out\""))
     #expect(!html.contains("value=\"hard\""))

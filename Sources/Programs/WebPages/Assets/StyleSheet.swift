@@ -112,7 +112,7 @@ enum StyleSheet {
     td { min-width: 5rem; } tbody th { min-width: 8rem; } .bars-table :is(th, td) { min-width: 0; }
     thead th, td time, td .mark, td button, td .button, td summary { white-space: nowrap; }
     .identity { display: flex; gap: .75rem; min-width: 12rem; }
-    #accounts th:last-child, #accounts td:last-child { width: 15.5rem; }
+    #accounts th:last-child, #accounts td:last-child { width: 18.25rem; }
     #grants td:nth-child(3) { min-width: 11rem; }
     time { white-space: nowrap; font-variant-numeric: tabular-nums; }
     .what { font-weight: 500; }

@@ -198,8 +198,20 @@ struct AccountsPage {
     html.literal("<div class=\"buttons\">")
     let signsIn = account.kind == "openid" && (account.state.needsSignIn || account.state == .signedOut)
     if signsIn {
-      button(
-        &html, "sign-in", "Sign in again", [("provider", account.provider), ("flow", "browser")], look: "main")
+      // Whose account it was is known as long as it is not signed out: another person is refused then.
+      let isSame = account.state.needsSignIn
+      html.form(
+        visit, "sign-in",
+        [("provider", account.provider), ("flow", "browser")] + (isSame ? [("account", account.id)] : [])
+      ) { html in
+        html.element("button", ["class": "main", "id": "sign-in-\(account.id)"]) { html in
+          html.text(isSame ? "Sign in again" : "Sign in")
+          html.element("span", ["class": "unseen"]) { html in
+            html.literal(" ")
+            html.name(account.label)
+          }
+        }
+      }
     }
     if account.state != .signedOut {
       if !account.isActive, !signsIn { button(&html, "switch-account", "Make active") }
