@@ -112,7 +112,8 @@ enum StyleSheet {
     td { min-width: 5rem; } tbody th { min-width: 8rem; } .bars-table :is(th, td) { min-width: 0; }
     thead th, td time, td .mark, td button, td .button, td summary { white-space: nowrap; }
     .identity { display: flex; gap: .75rem; min-width: 12rem; }
-    #accounts th:last-child, #accounts td:last-child { width: 18.25rem; }
+    #accounts td:nth-child(3) { min-width: 6.75rem; } #accounts td:nth-child(4) { min-width: 8.5rem; }
+    #accounts th:last-child, #accounts td:last-child { width: 15.5rem; }
     #grants td:nth-child(3) { min-width: 11rem; }
     time { white-space: nowrap; font-variant-numeric: tabular-nums; }
     .what { font-weight: 500; }
@@ -129,7 +130,7 @@ enum StyleSheet {
       table:not(.bars-table) :is(th, td) { min-width: 0; padding: .2rem 0; border: 0; }
       table:not(.bars-table) tbody th { padding-bottom: .4rem; font-size: 1rem; }
       .identity { min-width: 0; }
-      #accounts :is(th, td):last-child { width: auto; }
+      #accounts :is(th, td) { width: auto; min-width: 0; }
       table:not(.bars-table) td { display: grid; grid-template-columns: 5.5rem minmax(0, 1fr); column-gap: .75rem; }
       table:not(.bars-table) :is(th, td) { overflow-wrap: anywhere; }
       table:not(.bars-table) td > * { grid-column: 2; justify-self: start; min-width: 0; max-width: 100%; }
