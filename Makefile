@@ -81,7 +81,7 @@ build: packages ## Build all programs for a debugger and for the next try, into 
 
 ##@ Tests
 
-test: packages-tests packages-clients packages-desktop packages-fleet packages-wheel ## Run every test: all that CI runs, in under half an hour.
+test: packages-tests packages-clients packages-desktop packages-fleet packages-web packages-wheel ## Run every test: all that CI runs, in under half an hour.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
 
 test-quick: packages-tests ## Run what takes under five minutes once it is built: few seeds, each transcript once, no walk of all states.
@@ -185,6 +185,13 @@ test-web: build-tests ## The page of `lanyard ui`: what attacks it, and what it 
 test-fleet: build-tests packages-fleet ## What joins agents to an organisation: its metrics server and its log collectors, with real parts.
 	$(TEST_PROGRAMS) Tests/Programs/Fleet
 
+# A browser is needed besides what the page itself needs.
+test-web: packages-web
+
+.PHONY: packages-web pictures
+pictures: build-tests packages-web ## Make the pictures of docs/page.md: each page, in both schemes.
+	LANYARD_BIN=$(abspath $(RELEASE)) $(PYTHON_TESTS) Tests/Programs/Web/pictures.py
+
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
 
@@ -220,7 +227,7 @@ bench-mcp: release packages-tests ## Not a test: `lanyard mcp` beside other brid
 
 # `.ci/test` has built everything before, and sets BUILT.
 ifdef BUILT
-packages packages-tests packages-clients packages-desktop packages-fleet packages-deb packages-wheel:
+packages packages-tests packages-clients packages-desktop packages-fleet packages-web packages-deb packages-wheel:
 build-tests release:
 else
 packages: ## Install the Debian packages that a build needs and that are missing (apt; sudo when not root).
@@ -243,6 +250,9 @@ packages-desktop: packages-tests ## Install the tools of the desktop that the te
 
 packages-fleet: packages-tests ## Install what an organisation runs, as far as the tests use it and it is missing.
 	@.ci/packages fleet
+
+packages-web: packages-tests ## Install the browsers that the page is tested in and that are missing.
+	@.ci/packages web
 
 # Without the library a link that leads nowhere: the linker then takes the shared one.
 .build/static-c++/libstdc++.a:

@@ -2183,6 +2183,9 @@ type AuditListParams struct {
 	Account *string `json:"account,omitempty"`
 	// Return entries after this sequence.
 	After *int64 `json:"after,omitempty"`
+	// Return the newest entries before this sequence, still oldest first; 9007199254740991 for the newest of all. For
+	// the page before that: the sequence of the first entry. `Next` is absent then.
+	Before *int64 `json:"before,omitempty"`
 	// The most entries to return. The agent's default: `100`.
 	Limit *int64 `json:"limit,omitempty"`
 	// Extra holds members that this version does not know.

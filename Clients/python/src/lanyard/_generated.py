@@ -11145,6 +11145,7 @@ class AuditMethods:
         *,
         account: Optional[str] = None,
         after: Optional[int] = None,
+        before: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditListResult:
         """Returns the entries of the audit log, oldest first.
@@ -11157,6 +11158,8 @@ class AuditMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             after: Return entries after this sequence.
+            before: Return the newest entries before this sequence, still oldest first; 9007199254740991 for the
+                newest of all. For the page before that: the sequence of the first entry. `next` is absent then.
             limit: The most entries to return. The agent's default: `100`.
 
         Returns:
@@ -11175,6 +11178,7 @@ class AuditMethods:
             {
                 "account": account,
                 "after": after,
+                "before": before,
                 "limit": limit,
             },
             AuditListResult,
@@ -11230,6 +11234,7 @@ class AsyncAuditMethods:
         *,
         account: Optional[str] = None,
         after: Optional[int] = None,
+        before: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditListResult:
         """Returns the entries of the audit log, oldest first.
@@ -11242,6 +11247,8 @@ class AsyncAuditMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             after: Return entries after this sequence.
+            before: Return the newest entries before this sequence, still oldest first; 9007199254740991 for the
+                newest of all. For the page before that: the sequence of the first entry. `next` is absent then.
             limit: The most entries to return. The agent's default: `100`.
 
         Returns:
@@ -11260,6 +11267,7 @@ class AsyncAuditMethods:
             {
                 "account": account,
                 "after": after,
+                "before": before,
                 "limit": limit,
             },
             AuditListResult,

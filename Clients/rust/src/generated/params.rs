@@ -1006,6 +1006,9 @@ inputs! {
         account: String,
         /// Return entries after this sequence.
         after: u64,
+        /// Return the newest entries before this sequence, still oldest first; 9007199254740991 for the newest of
+        /// all. For the page before that: the sequence of the first entry. `next` is absent then.
+        before: u64,
         /// The most entries to return. The agent's default: `100`.
         limit: u64,
     }

@@ -3799,6 +3799,11 @@ export interface AuditListParams {
   readonly account?: string | undefined;
   /** Return entries after this sequence. */
   readonly after?: number | undefined;
+  /**
+   * Return the newest entries before this sequence, still oldest first; 9007199254740991 for the newest of all. For the
+   * page before that: the sequence of the first entry. `next` is absent then.
+   */
+  readonly before?: number | undefined;
   /** The most entries to return. The agent's default: `100`. */
   readonly limit?: number | undefined;
 }

@@ -14,13 +14,16 @@ enum AuditListHandler: MethodHandler {
     let vault = call.agent.vault
     let selector = try params.account.map(call.pinned)
     let account = try await vault.read { vault throws(AgentFailure) in try vault.audit.account(selector) }
+    if let before = params.before {
+      let newest = try await newest(of: account, before: Int64(before), params, call)
+      return AuditList.Result(entries: newest.map { WireAuditEntry($0) }, next: nil)
+    }
     var found: [RecordedAuditEntry] = []
     // Between two pages others have their turn: one account's entries may be far apart.
     var position: Int64? = Int64(params.after ?? 0)
     while let after = position {
       let page = try await vault.readAudit { vault throws(AgentFailure) in try vault.audit.page(after: after) }
-      for entry in page.entries where account == nil || entry.account == account {
-        guard call.limits == nil || entry.account.map({ call.sees($0) }) ?? false else { continue }
+      for entry in page.entries where call.shows(entry, of: account) {
         // There is more, and so the last one that fits says where it goes on.
         if found.count == params.limit {
           return AuditList.Result(entries: found.map { WireAuditEntry($0) }, next: found.last.map { Int($0.sequence) })
@@ -30,6 +33,42 @@ enum AuditListHandler: MethodHandler {
       position = page.through
     }
     return AuditList.Result(entries: found.map { WireAuditEntry($0) }, next: nil)
+  }
+
+  /// The first span that is read backward; it grows while nothing is found, since sequences have gaps.
+  private static let firstSpan: Int64 = 256
+
+  /// The last entries before a sequence, in order.
+  private static func newest(
+    of account: AccountID?, before: Int64, _ params: AuditList.Params, _ call: Call
+  ) async throws(AgentFailure) -> [RecordedAuditEntry] {
+    let vault = call.agent.vault
+    let last = try await vault.readAudit { vault throws(AgentFailure) in try vault.audit.chains().chains.last }
+    let floor = Int64(params.after ?? 0)
+    var (end, span) = (min(before, last + 1), firstSpan)
+    var found: [RecordedAuditEntry] = []
+    while found.count < params.limit, end - 1 > floor {
+      let start = max(floor, end - 1 - span)
+      var older: [RecordedAuditEntry] = []
+      var position: Int64? = start
+      while let after = position {
+        let page = try await vault.readAudit { vault throws(AgentFailure) in try vault.audit.page(after: after) }
+        older += page.entries.filter { $0.sequence < end && call.shows($0, of: account) }
+        position = page.through.flatMap { $0 < end - 1 ? $0 : nil }
+      }
+      found = older + found
+      if older.isEmpty { span *= 4 }
+      end = start + 1
+    }
+    return Array(found.suffix(params.limit))
+  }
+}
+
+extension Call {
+  /// True for an entry that the caller may see and that is of the account, if one is asked for.
+  fileprivate func shows(_ entry: RecordedAuditEntry, of account: AccountID?) -> Bool {
+    guard account == nil || entry.account == account else { return false }
+    return limits == nil || entry.account.map { sees($0) } ?? false
   }
 }
 

@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "e5de12aef575e0a3f33ef8c3839993495329ad4b1547666219094c3ccc293c98"
+  public static let schemaDigest = "66139147ee864fef43aa14715441adb8951bc00185105e730e7d0b4aa8427771"
 }

@@ -657,6 +657,7 @@ enum TypedCalls {
       return try await methods.list(
         account: params.optional("account"),
         after: params.optional("after"),
+        before: params.optional("before"),
         limit: params.optional("limit"))
     case "audit.verify":
       return try await methods.verify(

@@ -20,6 +20,9 @@ public enum AuditList: RPCMethod {
     public var account: AccountSelector?
     /// Return entries after this sequence.
     public var after: Int?
+    /// Return the newest entries before this sequence, still oldest first; 9007199254740991 for the newest of all.
+    /// For the page before that: the sequence of the first entry. `next` is absent then.
+    public var before: Int?
     /// The most entries to return.
     public var limit: Int
 
@@ -27,12 +30,15 @@ public enum AuditList: RPCMethod {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
       var after: Int?
+      var before: Int?
       var limit: Int = 100
       for (memberName, memberValue) in node.members {
         if memberName.isText("account") {
           account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
         } else if memberName.isText("after") {
           after = try reading("after") { () throws(ParamsProblem) in try memberValue.integer(0...9007199254740991) }
+        } else if memberName.isText("before") {
+          before = try reading("before") { () throws(ParamsProblem) in try memberValue.integer(1...9007199254740991) }
         } else if memberName.isText("limit") {
           limit = try reading("limit") { () throws(ParamsProblem) in try memberValue.integer(1...1000) }
         } else {
@@ -41,6 +47,7 @@ public enum AuditList: RPCMethod {
       }
       self.account = account
       self.after = after
+      self.before = before
       self.limit = limit
     }
   }

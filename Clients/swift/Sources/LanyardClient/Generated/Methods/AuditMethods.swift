@@ -20,6 +20,8 @@ public struct AuditMethods: Sendable {
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
   ///   - after: Return entries after this sequence.
+  ///   - before: Return the newest entries before this sequence, still oldest first; 9007199254740991 for the
+  ///     newest of all. For the page before that: the sequence of the first entry. `next` is absent then.
   ///   - limit: The most entries to return. The agent's default: `100`.
   /// - Returns: `AuditListResult`: with `entries`, `next`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `storeUnavailable`, `integrity`,
@@ -28,11 +30,13 @@ public struct AuditMethods: Sendable {
   public func list(
     account: String? = nil,
     after: Int? = nil,
+    before: Int? = nil,
     limit: Int? = nil
   ) async throws -> AuditListResult {
     try await lanyard.invoke("audit.list") {
       $0.member("account", account)
       $0.member("after", after)
+      $0.member("before", before)
       $0.member("limit", limit)
     }
   }

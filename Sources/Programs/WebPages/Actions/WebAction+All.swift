@@ -1,0 +1,170 @@
+extension WebAction {
+  static let all: [String: WebAction] = [
+    "lock": simple(.accounts, "agent.lock", "The vault is locked. Programs get no tokens until you unlock it."),
+    "unlock": WebAction(.accounts, { _ in "The vault is unlocked." }) { _ throws(FormProblem) in
+      AgentQuestion(answer, "agent.unlock", ["prompt": "pinentry"])
+    },
+    "sign-in": signIn, "sign-out": signOut,
+    "switch-account": simple(.accounts, "account.switch", "The active account was changed.", ["account"]),
+    "check-account": simple(
+      .accounts, "snapshot.refresh", "The provider was asked, and the account is up to date.", ["account"]),
+    "decide-approval": decideApproval, "decide-access": decideAccess,
+    "revoke-grant": simple(.programs, "grant.revoke", "The grant is revoked. It serves nothing any more.", ["grant"]),
+    "create-grant": createGrant,
+    "retry-operation": simple(
+      .waiting, "operation.retry", "The operation waits for its turn again.", ["account", "operation"]),
+    "cancel-operation": simple(
+      .waiting, "operation.cancel", "The operation was abandoned, and is not sent.", ["account", "operation"]),
+    "retry-revocation": WebAction(
+      .waiting,
+      { result in
+        let left = result["revocations"]?.elements.count ?? 0
+        return left == 0 ? "The token is revoked." : "Tried again. \(Words.count(left, "token")) still to be revoked."
+      }
+    ) { form throws(FormProblem) in
+      AgentQuestion(answer, "revocation.retry", ["revocation": .string(try required("revocation", form))])
+    },
+    "abandon-revocation": simple(
+      .waiting, "revocation.abandon", "The revocation was abandoned, and its token erased here.", ["revocation"]),
+  ]
+
+  /// An action that hands on texts of its form and says one thing.
+  private static func simple(
+    _ page: WebPage, _ method: String, _ success: String, _ names: [String] = []
+  ) -> WebAction {
+    WebAction(page, { _ in success }) { form throws(FormProblem) in
+      var params: [String: JSONValue] = [:]
+      for name in names { params[name] = .string(try required(name, form)) }
+      return AgentQuestion(answer, method, .object(params))
+    }
+  }
+
+  private static let signIn = WebAction(
+    .accounts,
+    { result in
+      guard let code = result["userCode"]?.string, let place = result["verificationUri"]?.string else {
+        return "Go on at your provider. The account appears here once you are signed in."
+      }
+      return "Open \(place) on any device and enter the code \(code). The account appears here once you are signed in."
+    }
+  ) { form throws(FormProblem) in
+    let flow = form["flow"] ?? "browser"
+    guard ["browser", "device"].contains(flow) else {
+      throw FormProblem(message: "Choose how to sign in: in this browser, or with a code.")
+    }
+    var params: [String: JSONValue] = ["provider": .string(try required("provider", form)), "flow": .string(flow)]
+    if let account = form["account"], !account.isEmpty { params["account"] = .string(account) }
+    if let alias = form["alias"], !alias.isEmpty { params["alias"] = .string(alias) }
+    return AgentQuestion(answer, "signIn.begin", .object(params))
+  }
+
+  private static let signOut = WebAction(
+    .accounts,
+    { result in
+      let data =
+        switch result["data"]?.string {
+        case "sealed": "Its data stays here, sealed until the same person signs in again."
+        case "erasurePending": "Its data is erased as soon as the disk takes it."
+        default: "Its data was erased."
+        }
+      let tokens =
+        switch result["revocation"]?.string {
+        case "confirmed": " Its tokens are revoked."
+        case "queued": " Its tokens are revoked once the provider can be reached: see Waiting."
+        case "refused": " The provider refuses to revoke its tokens; it is asked again in a day."
+        case "unsupported": " Its provider can't revoke tokens: they end by themselves."
+        default: ""
+        }
+      return "Signed out. \(data)\(tokens)"
+    }
+  ) { form throws(FormProblem) in
+    let mode = form["mode"] ?? ""
+    guard ["soft", "hard"].contains(mode) else {
+      throw FormProblem(message: "Nothing was done: choose whether its data is kept or erased.")
+    }
+    return AgentQuestion(
+      answer, "account.signOut", ["account": .string(try required("account", form)), "mode": .string(mode)])
+  }
+
+  private static let decideApproval = WebAction(
+    .approvals,
+    { result in
+      switch result["verdict"]?.string {
+      case "once": "Allowed, this once."
+      case "session": "Allowed, until the grant or the agent ends."
+      default: "Denied. The same request is not asked again for a minute."
+      }
+    }
+  ) { form throws(FormProblem) in
+    let verdict = form["verdict"] ?? ""
+    guard ["once", "session", "deny"].contains(verdict) else {
+      throw FormProblem(message: "Nothing was decided: choose one of the buttons.")
+    }
+    return AgentQuestion(
+      answer, "approval.decide", ["approval": .string(try required("approval", form)), "verdict": .string(verdict)])
+  }
+
+  private static let decideAccess = WebAction(
+    .approvals,
+    { result in
+      result["status"]?.string == "allowed"
+        ? "Allowed: the grant has it now." : "Denied. The same is not asked again for a minute."
+    }
+  ) { form throws(FormProblem) in
+    let verdict = form["verdict"] ?? ""
+    guard ["allow", "deny"].contains(verdict) else {
+      throw FormProblem(message: "Nothing was decided: choose one of the buttons.")
+    }
+    var params: [String: JSONValue] = ["request": .string(try required("request", form)), "verdict": .string(verdict)]
+    if verdict == "allow", let seconds = try lifetime(form) { params["expiresInSeconds"] = .integer(seconds) }
+    return AgentQuestion(answer, "access.decide", .object(params))
+  }
+
+  private static let createGrant = WebAction(
+    .programs,
+    { result in
+      let name = result["client"]?.string ?? "NAME"
+      return "The grant is there. Start a program under it: `lanyard sandbox --grant \(name) -- COMMAND`"
+    }
+  ) { form throws(FormProblem) in
+    let client = try required("client", form)
+    let accounts = ticked("account.", form)
+    guard !accounts.isEmpty else {
+      throw FormProblem(message: "No grant was created: choose an account that the program may use.")
+    }
+    let rights = ticked("can.", form).compactMap { Rights(rawValue: $0) }
+    guard !rights.isEmpty else { throw FormProblem(message: "No grant was created: choose what the program may do.") }
+    var params: [String: JSONValue] = [
+      "client": .string(client), "accounts": .array(accounts.map { .string($0) }),
+      "methods": .array(rights.flatMap(\.methods).map { .string($0) }),
+    ]
+    let origins = (form["origins"] ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
+    if !origins.isEmpty { params["origins"] = .array(origins.map { .string($0) }) }
+    if let seconds = try lifetime(form) { params["expiresInSeconds"] = .integer(seconds) }
+    if form["agent"] != nil { params["agent"] = true }
+    return AgentQuestion(answer, "grant.create", .object(params))
+  }
+
+  // MARK: fields
+
+  private static func required(_ name: String, _ form: [String: String]) throws(FormProblem) -> String {
+    guard let value = form[name], !value.isEmpty else {
+      throw FormProblem(message: "Nothing was done: the form lacks the \(name == "client" ? "program's name" : name).")
+    }
+    return value
+  }
+
+  /// The names after a prefix whose boxes are ticked.
+  private static func ticked(_ prefix: String, _ form: [String: String]) -> [String] {
+    form.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
+  }
+
+  /// Nil: until it is revoked.
+  private static func lifetime(_ form: [String: String]) throws(FormProblem) -> Int64? {
+    guard let text = form["expiresInSeconds"], !text.isEmpty else { return nil }
+    guard let seconds = Int64(text), (1...31_622_400).contains(seconds) else {
+      throw FormProblem(message: "Nothing was done: choose how long it is allowed.")
+    }
+    return seconds
+  }
+}

@@ -1,0 +1,97 @@
+/// The script of every page. Without it everything works; with it a page shows by itself what changed.
+enum LiveScript {
+  static let text = #"""
+    "use strict";
+    // Shows what changed by itself, and keeps what the person was doing: the place, what is open, what is typed.
+    (() => {
+      const main = document.getElementById("main");
+
+      // The opening page sends the code of its address, which no server has seen.
+      const opening = document.getElementById("open");
+      if (opening) {
+        const code = decodeURIComponent(location.hash.slice(1));
+        history.replaceState(null, "", location.pathname);
+        if (code) {
+          document.getElementById("code").value = code;
+          opening.submit();
+        }
+      }
+      if (!main || !main.dataset.page || !window.EventSource) return;
+
+      const fields = "input:not([type=hidden]), select, textarea";
+      const isTouched = (field) =>
+        field.type === "checkbox" ? field.checked !== field.defaultChecked
+        : field.tagName === "SELECT" ? [...field.options].some((option) => option.selected !== option.defaultSelected)
+        : field.value !== field.defaultValue;
+
+      const remember = () => ({
+        open: [...document.querySelectorAll("#main details[id]")].map((part) => [part.id, part.open]),
+        typed: [...document.querySelectorAll("#main " + fields)].filter((field) => field.id && isTouched(field))
+          .map((field) => [field.id, field.value, field.checked]),
+        focus: document.activeElement && document.activeElement.id,
+        selection: document.activeElement && "selectionStart" in document.activeElement
+          ? [document.activeElement.selectionStart, document.activeElement.selectionEnd] : null,
+        scroll: [scrollX, scrollY],
+      });
+
+      const restore = (kept) => {
+        for (const [id, isOpen] of kept.open) {
+          const part = document.getElementById(id);
+          if (part) part.open = isOpen;
+        }
+        for (const [id, value, checked] of kept.typed) {
+          const field = document.getElementById(id);
+          if (!field) continue;
+          if (field.type === "checkbox") field.checked = checked; else field.value = value;
+        }
+        const focused = kept.focus && document.getElementById(kept.focus);
+        if (focused && focused !== document.activeElement) {
+          focused.focus({ preventScroll: true });
+          if (kept.selection && kept.selection[0] !== null) focused.setSelectionRange(...kept.selection);
+        }
+        scrollTo(...kept.scroll);
+      };
+
+      const ended = document.getElementById("ended");
+      const tellEnded = (isOver) => {
+        ended.hidden = !isOver;
+        ended.textContent = !isOver ? "" : "This page has lost its connection and shows what was. Reload it; if it has ended, "
+          + "open another one with `lanyard ui`.";
+      };
+
+      let isBusy = false;
+      let isLate = false;
+      const renew = async () => {
+        if (isBusy) { isLate = true; return; }
+        isBusy = true;
+        try {
+          const answer = await fetch(location.href, { cache: "no-store", redirect: "error" });
+          if (!answer.ok) throw new Error(answer.status);
+          const news = new DOMParser().parseFromString(await answer.text(), "text/html");
+          const kept = remember();
+          const notice = main.querySelector(".notice[role=status]");
+          for (const id of ["main", "pages", "standing"]) {
+            const [was, now] = [document.getElementById(id), news.getElementById(id)];
+            if (was && now && was.innerHTML !== now.innerHTML) was.replaceChildren(...now.childNodes);
+          }
+          // What the last action did stays until the person goes on.
+          if (notice && !main.querySelector(".notice[role=status]")) main.querySelector("h1").after(notice);
+          document.title = news.title;
+          restore(kept);
+          tellEnded(false);
+        } catch {
+          tellEnded(true);
+        }
+        isBusy = false;
+        if (isLate) { isLate = false; renew(); }
+      };
+
+      const live = new EventSource("/live?page=" + encodeURIComponent(main.dataset.page));
+      live.onmessage = renew;
+      // No event tells of each request of a program.
+      document.addEventListener("visibilitychange", () => { if (!document.hidden) renew(); });
+      live.onerror = () => tellEnded(live.readyState !== EventSource.OPEN);
+      live.onopen = () => tellEnded(false);
+    })();
+    """#
+}

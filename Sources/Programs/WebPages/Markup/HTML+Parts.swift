@@ -1,0 +1,60 @@
+internal import AgentModel
+
+/// What several pages are made of.
+extension HTML {
+  /// Writes a sentence, in which a command stands between backticks.
+  mutating func prose(_ sentence: String) {
+    let parts = sentence.split(separator: "`", omittingEmptySubsequences: false)
+    guard parts.count % 2 == 1 else { return text(sentence) }
+    for (index, part) in parts.enumerated() where !part.isEmpty {
+      if index % 2 == 1 { element("code", [:], String(part)) } else { text(String(part)) }
+    }
+  }
+
+  /// Writes a coloured mark and the word that says the same.
+  mutating func mark(_ tone: Tone, _ word: String) {
+    element("span", ["class": "mark \(tone.rawValue)"], word)
+  }
+
+  /// Writes a field with its label.
+  mutating func field(_ label: String, id: String, _ content: (inout HTML) -> Void) {
+    element("div", ["class": "field"]) { html in
+      html.element("label", ["for": id], label)
+      content(&html)
+    }
+  }
+
+  /// Writes a choice of values with their words.
+  mutating func choice(id: String, name: String, _ options: [(value: String, words: String)], chosen: String? = nil) {
+    element("select", ["id": id, "name": name]) { html in
+      for option in options {
+        html.element("option", ["value": option.value, "selected": .flag(option.value == chosen)], option.words)
+      }
+    }
+  }
+
+  /// Writes what an empty list says.
+  mutating func empty(_ heading: String, _ text: String) {
+    element("section", ["class": "empty"]) { html in
+      html.element("h2", [:], heading)
+      html.element("p", [:]) { $0.prose(text) }
+    }
+  }
+
+  /// Writes a number in large with its words, for the line of figures at the top of a page.
+  mutating func figure(_ value: Int64, _ words: String, _ tone: Tone? = nil, href: String? = nil) {
+    element("li", ["class": "figure\(tone.map { " " + $0.rawValue } ?? "")"]) { html in
+      func content(_ html: inout HTML) {
+        html.element("b", [:], value.grouped)
+        html.literal(" ")
+        html.element("span", [:], words)
+      }
+      if let href { html.element("a", ["href": href]) { content(&$0) } } else { content(&html) }
+    }
+  }
+
+  /// Writes a moment, with its date for those who point at it and for programs.
+  mutating func moment(_ moment: Timestamp, _ time: LocalTime) {
+    element("time", ["datetime": moment.rfc3339, "title": time.long(moment)], time.short(moment))
+  }
+}

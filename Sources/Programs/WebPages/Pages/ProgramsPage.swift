@@ -1,0 +1,222 @@
+internal import AgentModel
+
+/// Who may do what: the grants of programs and AI agents, and a form for a new one.
+struct ProgramsPage {
+  let frame: Frame
+  let accounts: Accounts
+  let grants: [Grant]
+
+  init(_ visit: PageVisit, _ answers: AgentAnswers) {
+    frame = Frame(visit, answers)
+    accounts = Accounts(answers)
+    grants = answers["grants"]?["grants"]?.elements.compactMap { Grant($0) } ?? []
+  }
+
+  static let questions = Frame.questions + [AgentQuestion("grants", "grant.list")]
+
+  func html() -> String {
+    frame.document { html in
+      trust(&html)
+      if grants.isEmpty {
+        html.empty(
+          "No grant yet", "A grant limits a program or an AI agent to some accounts and rights. Create one below.")
+      } else {
+        list(&html)
+      }
+      creation(&html)
+    }
+  }
+
+  private func trust(_ html: inout HTML) {
+    let live = grants.filter { !$0.isOver(at: frame.now) }
+    let agents = live.count { $0.isAgent }
+    html.literal("<ul class=\"figures\" aria-label=\"In short\">")
+    html.figure(Int64(agents), agents == 1 ? "AI agent has a grant" : "AI agents have a grant")
+    html.figure(Int64(live.count - agents), live.count - agents == 1 ? "other program" : "other programs")
+    html.literal("</ul>\n")
+    if frame.answers["status"]?["callersAreTrusted"]?.isTrue ?? false {
+      html.literal(
+        "<p class=\"hint\">Programs of yours that bring no grant are trusted with every account. In a sandbox they see nothing: <code>lanyard sandbox --grant NAME</code>.</p>\n"
+      )
+    }
+  }
+
+  private func list(_ html: inout HTML) {
+    let sorted = grants.sorted {
+      ($0.isOver(at: frame.now) ? 1 : 0, -($0.lastUsedAt ?? $0.createdAt ?? frame.now).milliseconds, $0.id)
+        < ($1.isOver(at: frame.now) ? 1 : 0, -($1.lastUsedAt ?? $1.createdAt ?? frame.now).milliseconds, $1.id)
+    }
+    let pager = Pager(frame.visit.query, total: sorted.count, size: 100)
+    let table = TableWriter(
+      id: "grants", caption: "Grants",
+      columns: ["Program", "Accounts", "May", "Servers", "Until", "Last used", "Actions"])
+    table.write(to: &html) { html in
+      for grant in sorted[pager.range] { row(&html, table, grant) }
+    }
+    pager.write(to: &html, path: WebPage.programs.path, query: [:])
+  }
+
+  private func row(_ html: inout HTML, _ table: TableWriter, _ grant: Grant) {
+    let isOver = grant.isOver(at: frame.now)
+    table.row(
+      &html, id: "grant-\(grant.id)", tone: isOver ? .idle : nil,
+      [
+        { html in
+          html.element("b", [:]) { $0.name(grant.client) }
+          html.element("span", ["class": "tags"]) { html in
+            if grant.isAgent { html.element("span", ["class": "tag on"], "AI agent") }
+          }
+          html.element("small", [:]) { $0.name(grant.id) }
+        },
+        { html in html.name(Words.list(grant.accounts.map { accounts.label($0) })) },
+        { html in
+          html.name(Words.list(Rights.words(of: grant.methods), most: 4))
+          if grant.isAgent { html.element("small", [:], "requests only read, unless a policy says more") }
+          if !grant.scopes.isEmpty {
+            html.element("small", [:]) { $0.name("scopes: \(Words.list(grant.scopes, most: 4))") }
+          }
+          if !grant.capabilities.isEmpty {
+            html.element("small", [:]) { $0.name("operations: \(Words.list(grant.capabilities, most: 4))") }
+          }
+        },
+        { html in
+          if grant.origins.isEmpty {
+            html.literal("all of the provider")
+          } else {
+            html.name(Words.list(grant.origins.map(Self.host)))
+          }
+          if !grant.passOrigins.isEmpty {
+            html.element("small", [:]) { $0.name("without a token: \(Words.list(grant.passOrigins.map(Self.host)))") }
+          }
+        },
+        { html in
+          guard let end = grant.expiresAt else { return html.literal("you revoke it") }
+          if isOver { html.mark(.idle, "over") } else { html.moment(end, frame.time) }
+        },
+        { html in
+          if let used = grant.lastUsedAt { html.moment(used, frame.time) } else { html.literal("not yet") }
+        },
+        { html in
+          html.form(frame.visit, "revoke-grant", [("grant", grant.id)]) { html in
+            html.element("button", ["class": "danger", "id": "revoke-\(grant.id)"]) { html in
+              html.text("Revoke")
+              html.element("span", ["class": "unseen"]) { html in
+                html.literal(" ")
+                html.name(grant.client)
+              }
+            }
+          }
+        },
+      ])
+  }
+
+  private static func host(_ origin: String) -> String {
+    origin.hasPrefix("https://") ? String(origin.dropFirst(8)) : origin
+  }
+
+  private func creation(_ html: inout HTML) {
+    html.literal("<section class=\"panel\" aria-labelledby=\"new\"><h2 id=\"new\">A new grant</h2>")
+    let usable = accounts.sorted(at: frame.now).filter { $0.state != .signedOut }
+    guard !usable.isEmpty else {
+      html.literal("<p>A grant covers accounts: sign in first.</p></section>")
+      return
+    }
+    html.form(frame.visit, "create-grant", isInline: false) { html in
+      html.field("Program", id: "grant-client") {
+        $0.open(
+          "input",
+          [
+            "id": "grant-client", "name": "client", "type": "text", "required": "", "maxlength": "128",
+            "autocomplete": "off", "placeholder": "claude",
+          ])
+      }
+      html.literal("<fieldset><legend>Accounts</legend><div class=\"ticks\">")
+      // A grant covers 64 accounts at most.
+      for account in usable.prefix(64) {
+        html.element("label", ["class": "tick"]) { html in
+          html.open(
+            "input",
+            [
+              "type": "checkbox", "name": "account.\(account.id)", "id": "covers-\(account.id)",
+              "checked": .flag(account.isActive),
+            ])
+          html.name(account.label)
+        }
+      }
+      html.literal("</div></fieldset><fieldset><legend>It may</legend><div class=\"ticks\">")
+      for right in Rights.allCases {
+        html.element("label", ["class": "tick"]) { html in
+          html.open(
+            "input",
+            [
+              "type": "checkbox", "name": "can.\(right.rawValue)", "id": "can-\(right.rawValue)",
+              "checked": .flag(right == .requests),
+            ])
+          html.text(right.words)
+        }
+      }
+      html.literal("</div></fieldset>")
+      html.field("Servers (optional, one a line)", id: "grant-origins") {
+        $0.element(
+          "textarea",
+          ["id": "grant-origins", "name": "origins", "rows": "2", "placeholder": "https://api.example"], "")
+      }
+      html.field("Until", id: "grant-lifetime") {
+        $0.choice(
+          id: "grant-lifetime", name: "expiresInSeconds",
+          Lifetimes.options.filter { !$0.value.isEmpty } + [("2592000", "for 30 days"), ("", "until you revoke it")],
+          chosen: "86400")
+      }
+      html.literal(
+        "<label class=\"tick\"><input type=\"checkbox\" name=\"agent\" id=\"grant-agent\" checked>It is an AI agent: its requests only read, unless a policy says more</label>"
+      )
+      html.element("button", ["class": "main", "id": "create-grant"], "Create the grant")
+    }
+    html.literal(
+      """
+      <p class="hint">No secret is shown here. Use the grant by its name, <code>lanyard sandbox --grant NAME -- COMMAND</code>; \
+      for a program that needs the secret itself: <code>lanyard grant create</code>.</p></section>
+
+      """)
+  }
+}
+
+/// What a program may do, in words, for sets of methods.
+enum Rights: String, CaseIterable {
+  case requests, tokens, operations, decisions, status
+
+  var methods: [String] {
+    switch self {
+    case .requests: ["request.send"]
+    case .tokens: ["token.get"]
+    case .operations: ["operation.*"]
+    case .decisions: ["authorization.check", "authorization.checkMany"]
+    case .status: ["account.list", "account.get", "session.get"]
+    }
+  }
+
+  var words: String {
+    switch self {
+    case .requests: "send requests, without seeing tokens"
+    case .tokens: "have access tokens"
+    case .operations: "queue operations"
+    case .decisions: "ask what is allowed"
+    case .status: "see the accounts and their state"
+    }
+  }
+
+  /// What a grant's methods amount to: those that are of no set by their names.
+  static func words(of methods: [String]) -> [String] {
+    if methods.contains("*") { return ["everything"] }
+    var rest = methods
+    var words: [String] = []
+    for right in allCases {
+      let namespace = right.methods[0].prefix { $0 != "." } + ".*"
+      guard rest.contains(right.methods[0]) || rest.contains(String(namespace)) else { continue }
+      words.append(right.words)
+      let covered = right.methods.map { $0.prefix { $0 != "." } + "." }
+      rest.removeAll { method in covered.contains { method.hasPrefix($0) } }
+    }
+    return words + rest.sorted()
+  }
+}
