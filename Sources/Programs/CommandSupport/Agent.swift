@@ -32,9 +32,15 @@ public enum Agent {
     let path = try AgentPaths.socket()
     if let connection = try connection(to: path) { return connection }
     guard mayStart, !Environment.flag("LANYARD_NO_START") else {
+      // `lanyard sandbox` sets the variable, and shows no runtime directory.
+      let isSandboxed = Environment.flag("LANYARD_NO_START") && !AgentPaths.namesSocket
       throw CommandFailure(
         .noAgent, name: "noAgent", "No agent answers at \(path), and this command may not start one.",
-        hints: ["Start one: `lanyard-agent`, or leave out --no-start."])
+        hints: [
+          isSandboxed
+            ? "In `lanyard sandbox` there is no agent: its proxy adds tokens to requests."
+            : "Start one: `lanyard-agent`, or leave out --no-start."
+        ])
     }
     return try AgentStarter(socket: path, tellsWaiting: tellsWaiting).start()
   }
