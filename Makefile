@@ -51,7 +51,7 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
+  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet site test-site bench-mcp bench-rivals build-tests release is-built \
   format map schemas install uninstall clean
 
 help: ## List the targets.
@@ -69,7 +69,12 @@ demo: $(if $(shell [ -w .build ] || { [ ! -e .build ] && [ -w . ]; } && echo yes
 build-demo: packages
 	LANYARD_BUILD=demo $(SWIFT) build --scratch-path $(dir $(DEMO)) --disable-index-store -Xswiftc -gnone $(SWIFT_FLAGS)
 
-demo-is-built:
+demo-site: release packages-site ## Make the site out of docs/, into .build/site: search, methods, manual pages.
+	.packaging/site/install
+	.build/site-tools/bin/python .packaging/site/build .build/site --bin $(RELEASE)
+	.ci/check-links
+
+is-built:
 	@[ -x $(RELEASE)/lanyard-demo ] || [ -x $(DEMO)/lanyard-demo ] || { \
 	  echo 'lanyard: $(CURDIR) can not be written, so nothing can be built there. Copy it to a folder of yours.' >&2; \
 	  exit 1; \
@@ -81,7 +86,7 @@ build: packages ## Build all programs for a debugger and for the next try, into 
 
 ##@ Tests
 
-test: packages-tests packages-clients packages-desktop packages-fleet packages-wheel ## Run every test: all that CI runs, in under half an hour.
+test: packages-tests packages-clients packages-desktop packages-fleet packages-wheel packages-site ## Run every test: all that CI runs, in under half an hour.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
 
 test-quick: packages-tests ## Run what takes under five minutes once it is built: few seeds, each transcript once, no walk of all states.
@@ -94,6 +99,7 @@ nightly: build-tests real-provider ## Run thousands of seeds, every transcript i
 	LANYARD_NAME_CASES=10000000 $(SWIFT_TEST) --filter RequestNamesTests
 	LANYARD_TIER=whole LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration test-desktop test-fleet test-mcp test-proxy test-clients
 	$(MAKE) --no-print-directory test-client-faults
+	$(MAKE) --no-print-directory test-site
 	$(MAKE) --no-print-directory test-deb
 	$(MAKE) --no-print-directory test-wheel
 	LANYARD_FUZZ_ARGS=-runs=$(FUZZ_INPUTS) Tests/Fuzz/run 0
@@ -179,6 +185,10 @@ test-proxy: build-tests packages-clients packages-desktop ## The proxy with curl
 test-fleet: build-tests packages-fleet ## What joins agents to an organisation: its metrics server and its log collectors, with real parts.
 	$(TEST_PROGRAMS) Tests/Programs/Fleet
 
+# Without a package index it says that it skips.
+test-site: build-tests packages-site ## The site of `make site`: whole, linked, readable without scripts and a network.
+	$(TEST_PROGRAMS) Tests/Programs/Site
+
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
 
@@ -214,7 +224,7 @@ bench-mcp: release packages-tests ## Not a test: `lanyard mcp` beside other brid
 
 # `.ci/test` has built everything before, and sets BUILT.
 ifdef BUILT
-packages packages-tests packages-clients packages-desktop packages-fleet packages-deb packages-wheel:
+packages packages-tests packages-clients packages-desktop packages-fleet packages-deb packages-wheel packages-site:
 build-tests release:
 else
 packages: ## Install the Debian packages that a build needs and that are missing (apt; sudo when not root).
@@ -231,6 +241,9 @@ packages-deb: packages ## Install what makes Debian packages.
 
 packages-wheel: packages ## Install what makes wheels.
 	@.ci/packages build wheel
+
+packages-site: packages ## Install what makes and reads the site.
+	@.ci/packages build site
 
 packages-desktop: packages-tests ## Install the tools of the desktop that the tests use and that are missing.
 	@.ci/packages desktop
