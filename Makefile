@@ -51,7 +51,7 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet site test-site bench-mcp bench-rivals build-tests release is-built \
+  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet packages-site site test-site bench-mcp bench-rivals build-tests release is-built \
   format map schemas install uninstall clean
 
 help: ## List the targets.
@@ -69,12 +69,7 @@ demo: $(if $(shell [ -w .build ] || { [ ! -e .build ] && [ -w . ]; } && echo yes
 build-demo: packages
 	LANYARD_BUILD=demo $(SWIFT) build --scratch-path $(dir $(DEMO)) --disable-index-store -Xswiftc -gnone $(SWIFT_FLAGS)
 
-demo-site: release packages-site ## Make the site out of docs/, into .build/site: search, methods, manual pages.
-	.packaging/site/install
-	.build/site-tools/bin/python .packaging/site/build .build/site --bin $(RELEASE)
-	.ci/check-links
-
-is-built:
+demo-is-built:
 	@[ -x $(RELEASE)/lanyard-demo ] || [ -x $(DEMO)/lanyard-demo ] || { \
 	  echo 'lanyard: $(CURDIR) can not be written, so nothing can be built there. Copy it to a folder of yours.' >&2; \
 	  exit 1; \
@@ -127,6 +122,7 @@ lint: packages-tests ## Check the format of the Swift sources, and what document
 	.ci/suites.py --check
 	.ci/map --check
 	.ci/guises
+	$(PYTHON_TESTS) Tests/Bench/rivals/tables.py --check
 	$(PYTHON_TESTS) .ci/test_check_links.py
 	$(PYTHON_TESTS) .ci/test_check_figures.py
 	$(PYTHON_TESTS) .ci/test_suites.py
@@ -219,6 +215,12 @@ bench-clients: release packages-clients ## Not a test: calls a second of each cl
 bench-mcp: release packages-tests ## Not a test: `lanyard mcp` beside other bridges: the time of a call, memory, start.
 	Tests/Programs/MCP/install rivals
 	$(PYTHON) Tests/Bench/mcp.py --bin $(RELEASE) $(BENCH_FLAGS)
+
+# Without a Python for authsome it measures the others.
+bench-rivals: release packages-tests ## Not a test: measure Lanyard beside oidc-agent and authsome, and write the tables of docs/rivals.md and the README.
+	$(PYTHON) Tests/Bench/rivals/rivals.py --bin $(RELEASE) --json docs/rivals.json \
+	  --authsome "$$($(PYTHON) Tests/Bench/rivals/install)" $(BENCH_FLAGS)
+	$(PYTHON) Tests/Bench/rivals/tables.py
 
 ##@ Upkeep
 
@@ -314,6 +316,11 @@ wheel: release packages-wheel ## Build the wheel, into dist: docs/packages.md.
 
 dist: release packages-wheel ## Make the files of a release, into dist: sources, wheel, SHA256SUMS.
 	.packaging/dist
+
+site: release packages-site ## Make the site out of docs/, into .build/site: search, methods, manual pages.
+	.packaging/site/install
+	.build/site-tools/bin/python .packaging/site/build .build/site --bin $(RELEASE)
+	.ci/check-links
 
 is-built:
 	@for program in $(PROGRAMS); do \

@@ -4,8 +4,8 @@
 One practice provider on loopback that rotates refresh tokens strictly, and each program with a home of its own, signed in as
 the same person. What is measured stands beside each part below; a program that is not installed is left out, with why.
 COMMAND is a Python that has authsome, which needs 3.13 or later: `make bench-rivals` installs it where there is one. For
-another machine: `chroot DIRECTORY /opt/authsome/bin/python`. What Git Credential Manager does is told by its documents
-(`FACTS`), since it is in neither Debian nor PyPI.
+another machine: `chroot DIRECTORY /opt/authsome/bin/python`. Git Credential Manager is in neither Debian nor PyPI, and is not
+measured. docs/rivals.md says what the rows mean; `tables.py` writes the figures there.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import shlex
 import statistics
 import sys
 import time
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
 sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.join(ROOT, "Clients", "python", "src")]
 
+import tables  # noqa: E402
 from practice import Provider  # noqa: E402
 from subjects import Answer, Authsome, GitCredentialManager, Lanyard, OIDCAgent, Subject  # noqa: E402
 
@@ -33,6 +34,7 @@ CALLERS = 50
 CACHED_CALLS = 200
 LONG_SECONDS, SHORT_SECONDS = 3600, 2
 REVOKED_LATER_SECONDS = 90
+BACK_SECONDS = 60
 
 
 class Bench:
@@ -50,11 +52,15 @@ class Bench:
         time.sleep(SHORT_SECONDS + 0.5)
 
     def alive(self, subject: Subject, provider: Provider) -> bool:
-        """True if the provider has not ended the session, and the program gives a token that the resource takes."""
-        if provider.ended():
-            return False
-        answer = subject.token()
-        return answer.ok and provider.accepts(answer.told.split()[-1])
+        """True if the program gives a token that the resource takes, within a minute: it may wait before it asks again,
+        where no answer came to a request. The provider must not have ended the session afterwards, either."""
+        began = time.monotonic()
+        while not provider.ended() and time.monotonic() - began < BACK_SECONDS:
+            answer = subject.token()
+            if answer.ok and provider.accepts(answer.told.split()[-1]):
+                return provider.ended() is None
+            time.sleep(0.5)
+        return False
 
     def cached(self, subject: Subject, provider: Provider) -> Dict[str, Any]:
         """A token that is there already: by a command of its own, and by a program that runs. Then the memory, as Pss of
@@ -109,8 +115,8 @@ class Bench:
         provider.reachable()
         later, waited = subject.token(), 0.0
         began = time.monotonic()
-        while not later.ok and (waited := time.monotonic() - began) < 60:
-            time.sleep(1)
+        while not later.ok and (waited := time.monotonic() - began) < BACK_SECONDS:
+            time.sleep(0.5)
             later = subject.token()
         return {
             "exitStatus": answer.status, "told": "" if answer.ok else answer.told.splitlines()[0][:160],
@@ -158,42 +164,6 @@ def pss_kb(pid: int) -> int:
         return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
 
 
-def yes(value: Optional[bool]) -> str:
-    return "yes" if value else "no"
-
-
-ROWS: "List[tuple[str, Callable[[Dict[str, Any]], str]]]" = [
-    ("a cached token by a command, ms",
-     lambda found: "no command for it" if found["cached"]["commandMilliseconds"] is None
-     else f"{found['cached']['commandMilliseconds']:.1f}"),
-    ("a cached token by a program that runs, ms", lambda found: f"{found['cached']['connectionMilliseconds']:.2f}"),
-    (f"{CALLERS} callers at once, token expired: refreshes", lambda found: str(found["burst"]["refreshes"])),
-    ("… and how many got a token that works", lambda found: f"{found['burst']['tokens']} of {found['burst']['callers']}"),
-    ("… and the session is alive afterwards", lambda found: yes(found["burst"]["sessionAlive"])),
-    ("`kill -9` at random moments of a refresh: sessions alive", lambda found: f"{found['kill']['alive']} of {found['kill']['kills']}"),
-    ("provider unreachable: exit status",
-     lambda found: "none (an exception)" if found["unreachable"]["exitStatus"] is None else str(found["unreachable"]["exitStatus"])),
-    ("… and the session is kept", lambda found: yes(found["unreachable"]["sessionKept"])),
-    ("signed out without a network: revoked at the provider later", lambda found: yes(found["sign_out"]["revokedLater"])),
-    ("memory of its processes, MB", lambda found: f"{found['cached']['memoryMB']:.0f}"),
-]
-
-
-def table(results: Dict[str, Dict[str, Any]]) -> str:
-    """Markdown: what was measured, a column for each program."""
-    lines = ["| | " + " | ".join(f"{name} {found['version']}" for name, found in results.items()) + " |",
-             "|---|" + "---|" * len(results)]
-    for title, shown in ROWS:
-        cells = []
-        for found in results.values():
-            try:
-                cells.append(shown(found))
-            except KeyError:
-                cells.append("–")
-        lines.append(f"| {title} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True)
@@ -216,16 +186,17 @@ def main() -> None:
             left_out[subject.name] = subject.missing
             continue
         results[subject.name] = bench.measure(subject, options.only or list(Bench.PARTS))
-    print(table(results))
+    figures = {
+        "command": "make bench-rivals", "date": datetime.date.today().isoformat(),
+        "machine": f"{os.cpu_count()} CPUs, {platform.system()} {platform.machine()}", "seed": options.seed,
+        "measured": results, "notMeasured": left_out,
+    }
+    print(tables.table(figures, tables.LONG))
     for name, why in left_out.items():
         print(f"{name}: not measured here: {why}")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({
-                "command": "make bench-rivals", "date": datetime.date.today().isoformat(),
-                "machine": f"{os.cpu_count()} CPUs, {platform.system()} {platform.release()}", "seed": options.seed,
-                "measured": results, "notMeasured": left_out,
-            }, file, indent=2)
+            json.dump(figures, file, indent=2)
             file.write("\n")
 
 
