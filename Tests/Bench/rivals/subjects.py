@@ -56,7 +56,7 @@ class Subject:
         raise NotImplementedError
 
     def kill_amid_a_refresh(self, seconds: float) -> None:
-        """A caller asks for a token that must be refreshed; the daemon is killed so many seconds later."""
+        """A caller asks for a token that must be refreshed; all processes are killed so many seconds later."""
         raise NotImplementedError
 
     def token(self) -> Answer:
@@ -157,6 +157,8 @@ class OIDCAgent(Subject):
              f"--pw-file={self.place}/password", "--prompt=none"], self.environment)
         if not made.ok:
             raise RuntimeError(f"oidc-gen: {made.told}")
+        run(["oidc-add", "--remove", "work"], self.environment)
+        self.load()
 
     def refresh_token(self) -> str:
         from practice import control
@@ -165,13 +167,17 @@ class OIDCAgent(Subject):
         return token
 
     def launch(self) -> None:
-        told = run(["oidc-agent"], self.environment).told
+        # With the password it can write a rotated refresh token down. A sign-in anew would wait for a browser.
+        told = run(["oidc-agent", "--pw-store", "--no-autoreauthenticate"], self.environment).told
         self.environment["OIDC_SOCK"] = re.search("OIDC_SOCK=([^;]+);", told)[1]  # type: ignore[index]
         self.pid = int(re.search("OIDCD_PID=([0-9]+);", told)[1])  # type: ignore[index]
 
     def restart(self) -> None:
         self.launch()
-        run(["oidc-add", f"--pw-file={self.place}/password", "work"], self.environment)
+        self.load()
+
+    def load(self) -> None:
+        run(["oidc-add", f"--pw-file={self.place}/password", "--pw-store", "work"], self.environment)
 
     def kill_amid_a_refresh(self, seconds: float) -> None:
         pids = self.pids()
