@@ -6,7 +6,7 @@ import json
 import tempfile
 import urllib.error
 import urllib.request
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Optional
 
 from harness import Practice
 
@@ -55,11 +55,16 @@ class Provider(Practice):
     def refreshes(self) -> int:
         return sum(1 for request in self._get("requests")["requests"] if request.get("grant_type") == "refresh_token")
 
+    def mark(self) -> None:
+        """Sessions that have ended by now count no more."""
+        self._before = set(self._ended())
+
+    def _ended(self) -> Dict[str, str]:
+        return {grant["id"]: grant["ended"] for grant in self._get("grants")["grants"] if grant["ended"]}
+
     def ended(self) -> Optional[str]:
-        """Why the newest session ended; nothing while it is alive."""
-        grants: List[Dict[str, Any]] = self._get("grants")["grants"]
-        reason: Optional[str] = grants[-1]["ended"]
-        return reason or None
+        """Why a session ended since the last mark; nothing while none has."""
+        return next((reason for grant, reason in self._ended().items() if grant not in self._before), None)
 
     def unreachable(self, *paths: str) -> None:
         """Each connection is closed without an answer."""

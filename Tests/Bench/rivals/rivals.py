@@ -43,6 +43,7 @@ class Bench:
         self.demo, self.kills, self.random = demo, kills, random.Random(seed)
 
     def signed_in(self, subject: Subject, provider: Provider, lifetime: int) -> None:
+        provider.mark()
         provider.lifetime(lifetime)
         subject.start(provider.issuer)
 
@@ -180,7 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True)
     parser.add_argument("--authsome", default="")
-    parser.add_argument("--json")
+    parser.add_argument("--json", help="where the figures go; with --only or --subject the others of it stay")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", action="append", choices=Bench.PARTS)
@@ -198,6 +199,11 @@ def main() -> None:
         for name, found in bench.cached(here).items():
             results[name]["cached"] = found
             print(f"{name}: {json.dumps(found)}", file=sys.stderr, flush=True)
+    if (options.only or options.subject) and options.json and os.path.exists(options.json):
+        # What is not measured again stays.
+        with open(options.json, encoding="utf-8") as file:
+            before = json.load(file)["measured"]
+        results = {name: {**before.get(name, {}), **results.get(name, {})} for name in {**before, **results}}
     figures = {
         "command": "make bench-rivals", "date": datetime.date.today().isoformat(),
         "machine": f"{os.cpu_count()} CPUs, {platform.system()} {platform.machine()}", "seed": options.seed,
