@@ -89,8 +89,12 @@ class Driver:
 
         async def one() -> list:
             api, found = self.client(), []
-            await api.ensure_identity_ready()
-            ready.release()
+            try:
+                await api.ensure_identity_ready()
+            except Exception as error:
+                return [[False, f"{type(error).__name__}: {error}"[:200], 0.0]]
+            finally:
+                ready.release()
             await begin.wait()
             for _ in range(repeats):
                 began = time.perf_counter()

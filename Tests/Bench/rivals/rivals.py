@@ -32,7 +32,7 @@ from practice import Provider  # noqa: E402
 from subjects import Answer, Authsome, GitCredentialManager, Lanyard, OIDCAgent, Subject  # noqa: E402
 
 CALLERS = 50
-ROUNDS, CALLS_OF_A_ROUND = 10, 20
+ROUNDS, CALLS_OF_A_ROUND = 20, 20
 LONG_SECONDS, SHORT_SECONDS = 3600, 2
 REVOKED_LATER_SECONDS = 90
 BACK_SECONDS = 60
@@ -66,10 +66,15 @@ class Bench:
 
     def cached(self, subjects: List[Subject]) -> Dict[str, Dict[str, Any]]:
         """A token that is there already: by a command of its own, and by a program that runs. All programs are there at
-        once, and their rounds are interleaved. Then the memory, as Pss of all processes."""
+        once, and their rounds are interleaved. Then the memory, as Rss of all processes."""
         found: Dict[str, Dict[str, Any]] = {}
         commands: Dict[str, List[float]] = {subject.name: [] for subject in subjects}
         connections: Dict[str, List[float]] = {subject.name: [] for subject in subjects}
+
+        def milliseconds(rounds: List[float]) -> float:
+            # The round that other work disturbed least.
+            return round(1000 * min(rounds), 3)
+
         with contextlib.ExitStack() as stack:
             for subject in subjects:
                 self.signed_in(subject, stack.enter_context(Provider(self.demo)), LONG_SECONDS)
@@ -77,13 +82,14 @@ class Bench:
                 subject.token()
             for _ in range(ROUNDS):
                 for subject in subjects:
-                    commands[subject.name] += subject.by_command(CALLS_OF_A_ROUND) or []
-                    connections[subject.name] += subject.by_connection(CALLS_OF_A_ROUND)
+                    if calls := subject.by_command(CALLS_OF_A_ROUND):
+                        commands[subject.name].append(statistics.median(calls))
+                    connections[subject.name].append(statistics.median(subject.by_connection(CALLS_OF_A_ROUND)))
             for subject in subjects:
                 found[subject.name] = {
                     "commandMilliseconds": milliseconds(commands[subject.name]) if commands[subject.name] else None,
                     "connectionMilliseconds": milliseconds(connections[subject.name]),
-                    "memoryMB": round(sum(pss_kb(pid) for pid in subject.pids()) / 1024, 1),
+                    "memoryMB": round(sum(rss_kb(pid) for pid in subject.pids()) / 1024, 1),
                 }
         return found
 
@@ -168,13 +174,10 @@ class Bench:
         return found
 
 
-def milliseconds(seconds: List[float]) -> float:
-    return round(1000 * statistics.median(seconds), 3)
-
-
-def pss_kb(pid: int) -> int:
-    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+def rss_kb(pid: int) -> int:
+    """Pss would depend on who else runs the same program."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
 
 
 def main() -> None:
