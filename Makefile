@@ -52,7 +52,7 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
 .DELETE_ON_ERROR:
 .PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
   test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \ test-web
-  format map walks schemas install uninstall clean
+  format map walks schemas install uninstall clean packages-site site test-site bench-rivals
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
@@ -81,7 +81,7 @@ build: packages ## Build all programs for a debugger and for the next try, into 
 
 ##@ Tests
 
-test: packages-tests packages-clients packages-desktop packages-fleet packages-web packages-wheel ## Run every test: all that CI runs, in under half an hour.
+test: packages-tests packages-clients packages-desktop packages-fleet packages-web packages-wheel packages-site ## Run every test: all that CI runs, in under half an hour.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
 
 test-quick: packages-tests ## Run what takes under five minutes once it is built: few seeds, each transcript once, no walk of all states.
@@ -95,6 +95,7 @@ nightly: build-tests real-provider ## Run thousands of seeds, every transcript i
 	.ci/walks --commits $(RELEASE)
 	LANYARD_TIER=whole LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration test-desktop test-fleet test-mcp test-proxy test-web test-clients
 	$(MAKE) --no-print-directory test-client-faults
+	$(MAKE) --no-print-directory test-site
 	$(MAKE) --no-print-directory test-deb
 	$(MAKE) --no-print-directory test-wheel
 	LANYARD_FUZZ_ARGS=-runs=$(FUZZ_INPUTS) Tests/Fuzz/run 0
@@ -123,6 +124,7 @@ lint: packages-tests ## Check the format of the Swift sources, and what document
 	.ci/map --check
 	.ci/walks --check
 	.ci/guises
+	$(PYTHON_TESTS) Tests/Bench/rivals/tables.py --check
 	$(PYTHON_TESTS) .ci/test_check_links.py
 	$(PYTHON_TESTS) .ci/test_check_figures.py
 	$(PYTHON_TESTS) .ci/test_suites.py
@@ -191,6 +193,9 @@ test-web: packages-web
 .PHONY: packages-web pictures
 pictures: build-tests packages-web ## Make the pictures of docs/page.md: each page, in both schemes.
 	LANYARD_BIN=$(abspath $(RELEASE)) $(PYTHON_TESTS) Tests/Programs/Web/pictures.py
+# Without a package index it says that it skips.
+test-site: build-tests packages-site ## The site of `make site`: whole, linked, readable without scripts and a network.
+	$(TEST_PROGRAMS) Tests/Programs/Site
 
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
@@ -223,11 +228,17 @@ bench-mcp: release packages-tests ## Not a test: `lanyard mcp` beside other brid
 	Tests/Programs/MCP/install rivals
 	$(PYTHON) Tests/Bench/mcp.py --bin $(RELEASE) $(BENCH_FLAGS)
 
+# Without a Python for authsome it measures the others.
+bench-rivals: release packages-tests ## Not a test: measure Lanyard beside oidc-agent and authsome, and write the tables of docs/rivals.md and the README.
+	$(PYTHON) Tests/Bench/rivals/rivals.py --bin $(RELEASE) --json docs/rivals.json \
+	  --authsome "$$($(PYTHON) Tests/Bench/rivals/install)" $(BENCH_FLAGS)
+	$(PYTHON) Tests/Bench/rivals/tables.py
+
 ##@ Upkeep
 
 # `.ci/test` has built everything before, and sets BUILT.
 ifdef BUILT
-packages packages-tests packages-clients packages-desktop packages-fleet packages-web packages-deb packages-wheel:
+packages packages-tests packages-clients packages-desktop packages-fleet packages-web packages-deb packages-wheel packages-site:
 build-tests release:
 else
 packages: ## Install the Debian packages that a build needs and that are missing (apt; sudo when not root).
@@ -244,6 +255,9 @@ packages-deb: packages ## Install what makes Debian packages.
 
 packages-wheel: packages ## Install what makes wheels.
 	@.ci/packages build wheel
+
+packages-site: packages ## Install what makes and reads the site.
+	@.ci/packages build site
 
 packages-desktop: packages-tests ## Install the tools of the desktop that the tests use and that are missing.
 	@.ci/packages desktop
@@ -320,6 +334,11 @@ wheel: release packages-wheel ## Build the wheel, into dist: docs/packages.md.
 
 dist: release packages-wheel ## Make the files of a release, into dist: sources, wheel, SHA256SUMS.
 	.packaging/dist
+
+site: release packages-site ## Make the site out of docs/, into .build/site: search, methods, manual pages.
+	.packaging/site/install
+	.build/site-tools/bin/python .packaging/site/build .build/site --bin $(RELEASE)
+	.ci/check-links
 
 is-built:
 	@for program in $(PROGRAMS); do \

@@ -50,7 +50,7 @@ class Range(unittest.TestCase):
         self.git("init", "--quiet", "--initial-branch=main", at=self.origin)
         now = int(time.time())
         self.commit("Sources/Programs/lanyard-proxy/Main.swift", at=self.origin, when=now - 3 * DAY)
-        self.first = self.commit("README.md", at=self.origin, when=now - 2 * DAY)
+        self.first = self.commit("LICENSE", at=self.origin, when=now - 2 * DAY)
         self.commit("Sources/Programs/lanyard-mcp/Options.swift", at=self.origin, when=now - 60)
         self.commit("Clients/go/errors.go", at=self.origin, when=now)
         self.git("clone", "--quiet", self.origin, self.clone, at=place.name)
@@ -83,7 +83,7 @@ class Range(unittest.TestCase):
 
     def test_a_branch_is_judged_by_all_of_its_commits(self):
         self.commit("Clients/go/client.go", at=self.clone)
-        self.commit("README.md", at=self.clone)
+        self.commit("LICENSE", at=self.clone)
         self.assertEqual(self.whole(), ["test-clients/go"])
 
     def test_a_branch_is_judged_from_where_it_left_main(self):
@@ -93,18 +93,18 @@ class Range(unittest.TestCase):
         self.assertEqual(self.whole(), ["test-clients/go"])
 
     def test_files_that_are_not_committed_count(self):
-        self.commit("README.md", at=self.clone)
-        self.write("README.md", at=self.clone)
+        self.commit("LICENSE", at=self.clone)
+        self.write("LICENSE", at=self.clone)
         self.write("Sources/Programs/lanyard-proxy/New.swift", at=self.clone)
         self.assertEqual(self.whole(), ["test-proxy"])
 
     def test_the_old_place_of_a_moved_file_counts(self):
-        self.commit("README.md", at=self.clone)
+        self.commit("LICENSE", at=self.clone)
         self.git("mv", "Sources/Programs/lanyard-mcp/Options.swift", "Options.swift", at=self.clone)
         self.assertEqual(self.whole(), ["test-mcp"])
 
     def test_a_named_base_counts_before_origin(self):
-        self.commit("README.md", at=self.clone)
+        self.commit("LICENSE", at=self.clone)
         self.assertEqual(self.whole(), [])
         self.assertEqual(self.whole(LANYARD_BASE=self.first), ["test-clients/go", "test-mcp"])
 

@@ -243,10 +243,24 @@ func TestDefaultSocketIsThatOfTheCommands(t *testing.T) {
 	path, err = DefaultSocket()
 	ok(t, err)
 	same(t, path, "/run/x/lanyard/agent.sock")
-	t.Setenv("XDG_RUNTIME_DIR", "")
-	usual := runtimeDirectories
-	defer func() { runtimeDirectories = usual }()
-	runtimeDirectories = t.TempDir()
+	t.Setenv("XDG_RUNTIME_DIR", "run/x")
+	usual, usualTemporary := runtimeDirectories, temporaryDirectory
+	defer func() { runtimeDirectories, temporaryDirectory = usual, usualTemporary }()
+	runtimeDirectories, temporaryDirectory = t.TempDir(), t.TempDir()
+	directory := filepath.Join(temporaryDirectory, fmt.Sprintf("lanyard-%d", os.Geteuid()))
+	for _, when := range []string{"before it is made", "once it is made"} {
+		path, err = DefaultSocket()
+		ok(t, err)
+		if path != directory+"/agent.sock" {
+			t.Fatal(path, when)
+		}
+		_ = os.Mkdir(directory, 0o700)
+	}
+	ok(t, os.Chmod(directory, 0o750))
+	_, err = DefaultSocket()
+	is(t, err, ErrAgentNotRunning)
+	ok(t, os.Remove(directory))
+	ok(t, os.Symlink(t.TempDir(), directory))
 	_, err = DefaultSocket()
 	is(t, err, ErrAgentNotRunning)
 	own := filepath.Join(runtimeDirectories, fmt.Sprint(os.Geteuid()))

@@ -3,6 +3,7 @@ package lanyard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,9 +15,13 @@ import (
 // runtimeDirectories is where a login session makes the runtime directory of a user.
 var runtimeDirectories = "/run/user"
 
+// temporaryDirectory is where the socket's directory is without a session.
+var temporaryDirectory = "/tmp"
+
 // DefaultSocket finds the socket of this user's agent as the commands do: $LANYARD_SOCKET, else
-// $XDG_RUNTIME_DIR/lanyard/agent.sock, else lanyard/agent.sock below /run/user/UID, if that directory is this user's.
-// It fails with ErrAgentNotRunning if none of these names a place.
+// $XDG_RUNTIME_DIR/lanyard/agent.sock, else /run/user/UID/lanyard/agent.sock if /run/user/UID is this user's, else
+// /tmp/lanyard-UID/agent.sock. It fails with ErrAgentNotRunning if LANYARD_SOCKET is relative, or /tmp/lanyard-UID is
+// not this user's alone.
 func DefaultSocket() (string, error) {
 	if explicit := os.Getenv("LANYARD_SOCKET"); explicit != "" {
 		if !filepath.IsAbs(explicit) {
@@ -25,13 +30,29 @@ func DefaultSocket() (string, error) {
 		return explicit, nil
 	}
 	runtime := os.Getenv("XDG_RUNTIME_DIR")
-	if runtime == "" {
+	// A relative one is to be ignored (XDG Base Directory Specification).
+	if !filepath.IsAbs(runtime) {
 		runtime = usualRuntimeDirectory()
 	}
-	if runtime == "" {
-		return "", failure(ErrAgentNotRunning, "the agent's socket has no directory: XDG_RUNTIME_DIR is not set")
+	if runtime != "" {
+		return filepath.Join(runtime, "lanyard", "agent.sock"), nil
 	}
-	return filepath.Join(runtime, "lanyard", "agent.sock"), nil
+	directory := filepath.Join(temporaryDirectory, fmt.Sprintf("lanyard-%d", os.Geteuid()))
+	if !isMissingOrPrivate(directory) {
+		return "", failure(ErrAgentNotRunning, "the agent's socket has no directory: XDG_RUNTIME_DIR is not set, and %s "+
+			"is not a directory that only this user can use", directory)
+	}
+	return filepath.Join(directory, "agent.sock"), nil
+}
+
+// isMissingOrPrivate checks a name that everyone can use: what stands there must be a directory of this user alone.
+func isMissingOrPrivate(directory string) bool {
+	info, err := os.Lstat(directory)
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist)
+	}
+	status, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.IsDir() && int(status.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
 }
 
 func usualRuntimeDirectory() string {

@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -80,20 +81,43 @@ class Connecting(ClientTest):
         with mock.patch.dict(os.environ, {"LANYARD_SOCKET": "run/agent.sock"}), self.assertRaises(AgentNotRunning):
             lanyard.default_socket_path()
 
+    def without_a_session(self) -> str:
+        """A place that stands for `/run/user` and `/tmp`, while no variable names the socket."""
+        place = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, place)
+        for name in ("RUNTIME_DIRECTORIES", "TEMPORARY_DIRECTORY"):
+            patch = mock.patch(f"lanyard._transport.{name}", place)
+            patch.start()
+            self.addCleanup(patch.stop)
+        environment = mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": "run/user"})
+        environment.start()
+        self.addCleanup(environment.stop)
+        os.environ.pop("LANYARD_SOCKET", None)
+        return place
+
     def test_without_a_runtime_directory_the_usual_one_is_taken_if_it_is_the_users(self) -> None:
-        with tempfile.TemporaryDirectory() as usual, mock.patch("lanyard._transport.RUNTIME_DIRECTORIES", usual):
-            with mock.patch.dict(os.environ):
-                for name in ("LANYARD_SOCKET", "XDG_RUNTIME_DIR"):
-                    os.environ.pop(name, None)
-                with self.assertRaises(AgentNotRunning):
-                    lanyard.default_socket_path()
-                own = os.path.join(usual, str(os.geteuid()))
-                os.mkdir(own)
-                self.assertEqual(lanyard.default_socket_path(), os.path.join(own, "lanyard", "agent.sock"))
-                with mock.patch("os.geteuid", return_value=os.geteuid() + 1):
-                    os.rename(own, os.path.join(usual, str(os.geteuid())))
-                    with self.assertRaises(AgentNotRunning):
-                        lanyard.default_socket_path()
+        place = self.without_a_session()
+        own = os.path.join(place, str(os.geteuid()))
+        os.mkdir(own)
+        self.assertEqual(lanyard.default_socket_path(), os.path.join(own, "lanyard", "agent.sock"))
+        other = os.geteuid() + 1
+        with mock.patch("os.geteuid", return_value=other):
+            os.rename(own, os.path.join(place, str(other)))
+            self.assertEqual(lanyard.default_socket_path(), os.path.join(place, f"lanyard-{other}", "agent.sock"))
+
+    def test_without_a_session_the_socket_is_in_a_temporary_directory_of_this_user_alone(self) -> None:
+        directory = os.path.join(self.without_a_session(), f"lanyard-{os.geteuid()}")
+        self.assertEqual(lanyard.default_socket_path(), os.path.join(directory, "agent.sock"))
+        os.mkdir(directory, 0o700)
+        self.assertEqual(lanyard.default_socket_path(), os.path.join(directory, "agent.sock"))
+        os.chmod(directory, 0o750)
+        with self.assertRaisesRegex(AgentNotRunning, "XDG_RUNTIME_DIR is not set"):
+            lanyard.default_socket_path()
+        os.rename(directory, f"{directory}-elsewhere")
+        os.chmod(f"{directory}-elsewhere", 0o700)
+        os.symlink(f"{directory}-elsewhere", directory)
+        with self.assertRaises(AgentNotRunning):
+            lanyard.default_socket_path()
 
     def test_no_agent_is_told_as_such(self) -> None:
         self.agent.die()

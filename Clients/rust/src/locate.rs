@@ -14,11 +14,12 @@ use crate::{sys, Error, ErrorKind, Result};
 
 /// Finds the socket of this user's agent as the commands do.
 ///
-/// It is `$LANYARD_SOCKET`, else `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else `lanyard/agent.sock` below `/run/user/UID`,
-/// if that directory exists and belongs to this user. The result is its path, whether an agent listens there or not.
+/// It is `$LANYARD_SOCKET`, else `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else `/run/user/UID/lanyard/agent.sock` if
+/// `/run/user/UID` belongs to this user, else `/tmp/lanyard-UID/agent.sock`. The result is its path, whether an agent
+/// listens there or not.
 ///
 /// # Errors
-/// [`ErrorKind::AgentNotRunning`] if none of these names a place, or `LANYARD_SOCKET` is a relative path.
+/// [`ErrorKind::AgentNotRunning`] if `LANYARD_SOCKET` is a relative path, or `/tmp/lanyard-UID` is not this user's alone.
 pub fn default_socket_path() -> Result<PathBuf> {
     if let Some(explicit) = variable("LANYARD_SOCKET") {
         let explicit = PathBuf::from(explicit);
@@ -27,14 +28,31 @@ pub fn default_socket_path() -> Result<PathBuf> {
         }
         return Ok(explicit);
     }
-    let runtime = variable("XDG_RUNTIME_DIR").map(PathBuf::from).or_else(usual_runtime_directory);
-    match runtime {
+    // A relative one is to be ignored (XDG Base Directory Specification).
+    let runtime = variable("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|named| named.is_absolute());
+    match runtime.or_else(usual_runtime_directory) {
         Some(runtime) => Ok(runtime.join("lanyard/agent.sock")),
-        None => {
-            let message = "the agent's socket has no directory: XDG_RUNTIME_DIR is not set";
-            Err(Error::new(ErrorKind::AgentNotRunning, message))
-        }
+        None => Ok(private_directory(Path::new("/tmp"))?.join("agent.sock")),
     }
+}
+
+/// `lanyard-UID` in a directory where everyone can make files: what stands there must be this user's alone.
+fn private_directory(temporary: &Path) -> Result<PathBuf> {
+    let user = sys::user();
+    let directory = temporary.join(format!("lanyard-{user}"));
+    let private = match fs::symlink_metadata(&directory) {
+        Ok(status) => status.is_dir() && status.uid() == user && status.mode() & 0o077 == 0,
+        Err(error) => error.kind() == Io::NotFound,
+    };
+    if private {
+        return Ok(directory);
+    }
+    let message = format!(
+        "the agent's socket has no directory: XDG_RUNTIME_DIR is not set, and {} is not a directory that only this \
+         user can use",
+        directory.display()
+    );
+    Err(Error::new(ErrorKind::AgentNotRunning, message))
 }
 
 /// The value of a variable that is set and not empty.
@@ -109,5 +127,28 @@ fn absolute(path: &Path) -> PathBuf {
     match env::current_dir() {
         Ok(directory) => directory.join(path),
         Err(_) => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{symlink, PermissionsExt};
+
+    #[test]
+    fn without_a_session_the_socket_is_in_a_directory_of_this_user_alone() {
+        let place = env::temp_dir().join(format!("lanyard-locate-{}", std::process::id()));
+        fs::create_dir(&place).unwrap();
+        let directory = place.join(format!("lanyard-{}", sys::user()));
+        assert_eq!(private_directory(&place).unwrap(), directory);
+        for (mode, taken) in [(0o700, true), (0o710, false)] {
+            let _ = fs::create_dir(&directory);
+            fs::set_permissions(&directory, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(private_directory(&place).is_ok(), taken, "{mode:o}");
+        }
+        fs::remove_dir(&directory).unwrap();
+        symlink(&place, &directory).unwrap();
+        assert!(private_directory(&place).is_err());
+        fs::remove_dir_all(&place).unwrap();
     }
 }

@@ -4,11 +4,11 @@ import { AgentNotRunningError } from "./errors.js";
 
 /**
  * Finds the socket of this user's agent as the commands do: `$LANYARD_SOCKET`, else
- * `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else `lanyard/agent.sock` below `/run/user/UID`, if that directory belongs to
- * this user.
+ * `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else `/run/user/UID/lanyard/agent.sock` if `/run/user/UID` belongs to this user,
+ * else `/tmp/lanyard-UID/agent.sock`.
  *
  * @returns The path of the socket, whether an agent listens there or not.
- * @throws `AgentNotRunningError` - None of these names a place, or `LANYARD_SOCKET` is a relative path.
+ * @throws `AgentNotRunningError` - `LANYARD_SOCKET` is a relative path, or `/tmp/lanyard-UID` is not this user's alone.
  */
 export function defaultSocketPath(): string {
   const explicit = process.env["LANYARD_SOCKET"];
@@ -16,11 +16,10 @@ export function defaultSocketPath(): string {
     if (!explicit.startsWith("/")) throw new AgentNotRunningError("LANYARD_SOCKET must be an absolute path");
     return explicit;
   }
-  const runtime = process.env["XDG_RUNTIME_DIR"] || usualRuntimeDirectory();
-  if (!runtime) {
-    throw new AgentNotRunningError("the agent's socket has no directory: XDG_RUNTIME_DIR is not set");
-  }
-  return join(runtime, "lanyard", "agent.sock");
+  const runtime = process.env["XDG_RUNTIME_DIR"];
+  // A relative one is to be ignored (XDG Base Directory Specification).
+  const session = runtime?.startsWith("/") ? runtime : usualRuntimeDirectory();
+  return session ? join(session, "lanyard", "agent.sock") : join(privateDirectory("/tmp"), "agent.sock");
 }
 
 /** `/run/user/UID` of this user, where a login session has made it. */
@@ -33,4 +32,22 @@ function usualRuntimeDirectory(): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** `lanyard-UID` in a directory where everyone can make files: what stands there must be this user's alone. */
+export function privateDirectory(temporary: string): string {
+  const user = process.geteuid?.();
+  const directory = join(temporary, `lanyard-${user ?? "user"}`);
+  let isPrivate: boolean;
+  try {
+    const status = lstatSync(directory);
+    isPrivate = status.isDirectory() && status.uid === user && (status.mode & 0o077) === 0;
+  } catch (error) {
+    isPrivate = user !== undefined && (error as NodeJS.ErrnoException).code === "ENOENT";
+  }
+  if (isPrivate) return directory;
+  throw new AgentNotRunningError(
+    "the agent's socket has no directory: XDG_RUNTIME_DIR is not set, and " +
+      `${directory} is not a directory that only this user can use`,
+  );
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, symlinkSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
@@ -18,6 +19,7 @@ import {
   UntrustedAgentError,
   defaultSocketPath,
 } from "../src/index.js";
+import { privateDirectory } from "../src/socket-path.js";
 import { FakeAgent, Fault, TOKEN, turn } from "./fake-agent.js";
 import type { Peer, Request } from "./fake-agent.js";
 
@@ -239,6 +241,21 @@ test("the socket is found by the environment", (context) => {
   assert.throws(defaultSocketPath, AgentNotRunningError);
   process.env["LANYARD_SOCKET"] = "";
   assert.equal(defaultSocketPath(), "/run/user/7/lanyard/agent.sock");
+});
+
+test("without a session the socket is in a temporary directory of this user alone", (context) => {
+  const place = mkdtempSync(join(tmpdir(), "lanyard-"));
+  context.after(() => rmSync(place, { recursive: true, force: true }));
+  const directory = join(place, `lanyard-${process.geteuid?.()}`);
+  assert.equal(privateDirectory(place), directory);
+  mkdirSync(directory, { mode: 0o700 });
+  assert.equal(privateDirectory(place), directory);
+  chmodSync(directory, 0o750);
+  assert.throws(() => privateDirectory(place), AgentNotRunningError);
+  chmodSync(directory, 0o700);
+  renameSync(directory, join(place, "elsewhere"));
+  symlinkSync(join(place, "elsewhere"), directory);
+  assert.throws(() => privateDirectory(place), AgentNotRunningError);
 });
 
 function restore(name: string, value: string | undefined): void {

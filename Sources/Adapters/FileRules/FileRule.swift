@@ -36,6 +36,8 @@ package struct FileRule: Sendable {
   package static var passphrase: FileRule { FileRule(.plainFileOrStream, owners: nil, refusing: 0o077) }
   /// A directory that others can't enter.
   package static var privateDirectory: FileRule { FileRule(.directory, owners: user, refusing: 0o077) }
+  /// A directory of this user, whatever others may do there.
+  package static var ownDirectory: FileRule { FileRule(.directory, owners: user, refusing: 0) }
   /// A socket of this user.
   package static var socket: FileRule { FileRule(.socket, owners: user, refusing: 0) }
   /// The service manager's credential, readable by root's group at most.

@@ -59,20 +59,31 @@ static bool is_ours(int count, char **words) {
   return strcmp(slash ? slash + 1 : words[0], "lanyard") == 0 && strcmp(words[1], "token") == 0 && is_plain(words[2]);
 }
 
-// As `AgentPaths.socket`.
+// True if `path` is a directory of this user, and has no bit of `refused` in its mode.
+static bool is_own_directory(const char *path, mode_t refused) {
+  struct stat information;
+  return lstat(path, &information) == 0 && S_ISDIR(information.st_mode) && information.st_uid == geteuid() &&
+         !(information.st_mode & refused);
+}
+
+// As `SocketPlace`.
 static bool socket_path(char *path) {
   const char *named = variable("LANYARD_SOCKET");
   const char *directory = variable("XDG_RUNTIME_DIR");
   int length;
   if (named) {
     length = *named == '/' ? snprintf(path, path_bytes, "%s", named) : -1;
-  } else if (directory) {
+  } else if (directory && *directory == '/') {
     length = snprintf(path, path_bytes, "%s/lanyard/agent.sock", directory);
   } else {
-    struct stat information;
     snprintf(path, path_bytes, "/run/user/%u", geteuid());
-    if (lstat(path, &information) != 0 || information.st_uid != geteuid()) return false;
-    length = snprintf(path, path_bytes, "/run/user/%u/lanyard/agent.sock", geteuid());
+    if (is_own_directory(path, 0)) {
+      length = snprintf(path, path_bytes, "/run/user/%u/lanyard/agent.sock", geteuid());
+    } else {
+      snprintf(path, path_bytes, "/tmp/lanyard-%u", geteuid());
+      if (!is_own_directory(path, 077)) return false;
+      length = snprintf(path, path_bytes, "/tmp/lanyard-%u/agent.sock", geteuid());
+    }
   }
   return length > 0 && length < path_bytes;
 }

@@ -34,7 +34,11 @@ public enum Agent {
     guard mayStart, !Environment.flag("LANYARD_NO_START") else {
       throw CommandFailure(
         .noAgent, name: "noAgent", "No agent answers at \(path), and this command may not start one.",
-        hints: ["Start one: `lanyard-agent`, or \(mayStart ? "unset LANYARD_NO_START" : "leave out --no-start")."])
+        hints: [
+          InsideSandbox.isHere
+            ? "In `lanyard sandbox` there is no agent: its proxy adds tokens to requests."
+            : "Start one: `lanyard-agent`, or \(mayStart ? "unset LANYARD_NO_START" : "leave out --no-start")."
+        ])
     }
     return try AgentStarter(socket: path, tellsWaiting: tellsWaiting).start()
   }

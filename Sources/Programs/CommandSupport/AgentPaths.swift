@@ -1,28 +1,21 @@
+internal import FileRules
 internal import Glibc
 
 /// Paths of the agent's socket, its state and the programs.
 public enum AgentPaths {
-  /// The socket: `$LANYARD_SOCKET`, else `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else `lanyard/agent.sock` below
-  /// `/run/user/UID`, if that belongs to this user.
+  /// The socket, where no option names another (`SocketPlace`).
   public static func socket() throws(CommandFailure) -> String {
-    if let path = Environment.value("LANYARD_SOCKET") {
-      guard path.hasPrefix("/") else {
-        throw CommandFailure(.noAgent, name: "noAgent", "LANYARD_SOCKET must be an absolute path; it is `\(path)`.")
-      }
-      return path
-    }
-    if let directory = Environment.value("XDG_RUNTIME_DIR") { return "\(directory)/lanyard/agent.sock" }
-    let usual = "/run/user/\(geteuid())"
-    var information = stat()
-    if lstat(usual, &information) == 0, information.st_uid == geteuid() { return "\(usual)/lanyard/agent.sock" }
-    throw CommandFailure(
-      .noAgent, name: "noAgent", "The agent's socket has no directory: XDG_RUNTIME_DIR is not set.",
-      hints: InsideSandbox.isHere
-        ? ["In `lanyard sandbox` there is no agent: its proxy adds tokens to requests."]
-        : [
+    do throws(SocketPlace.Fault) {
+      return try SocketPlace().path(environment: Environment.value)
+    } catch {
+      guard case .unsafe = error else { throw CommandFailure(.noAgent, name: "noAgent", error.description) }
+      throw CommandFailure(
+        .noAgent, name: "noAgent", error.description,
+        hints: [
           "A login session sets it to /run/user/\(geteuid()).",
           "Set it, or set LANYARD_SOCKET to a path in a directory of yours with mode 0700.",
         ])
+    }
   }
 
   /// The state directory: `$LANYARD_STATE_DIR`, else `$XDG_STATE_HOME/lanyard`, else `~/.local/state/lanyard`.

@@ -1,4 +1,5 @@
 internal import CPlatform
+internal import FileRules
 internal import Glibc
 
 /// Starts one agent, also if several commands try at once.
@@ -53,13 +54,26 @@ struct AgentStarter {
   private func openLock() throws(CommandFailure) -> Int32 {
     let directory = AgentPaths.directory(of: socket)
     if mkdir(directory, 0o700) != 0, errno != EEXIST {
-      throw failure("The directory \(directory) for its socket can't be created: \(SystemError.message(errno)).")
+      throw noDirectory("The directory \(directory) for its socket can't be created: \(SystemError.message(errno)).")
     }
     let lock = open("\(directory)/start.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard lock >= 0 else {
-      throw failure("The directory \(directory) for its socket can't be written: \(SystemError.message(errno)).")
+      throw noDirectory("The directory \(directory) for its socket can't be written: \(SystemError.message(errno)).")
     }
     return lock
+  }
+
+  /// After `su`, in containers and under WSL the variable may name a directory of another user, or one that was never made.
+  private func noDirectory(_ reason: String) -> CommandFailure {
+    guard Environment.value("LANYARD_SOCKET") == nil, let named = Environment.value("XDG_RUNTIME_DIR"),
+      let other = try? SocketPlace().path(environment: { _ in nil })
+    else { return failure(reason) }
+    return failure(
+      reason,
+      hints: [
+        "XDG_RUNTIME_DIR is \(named). Set it to a directory of yours with mode 0700, or unset it: the socket is then "
+          + "\(other)."
+      ])
   }
 
   private func launch(_ log: AgentLog) throws(CommandFailure) {

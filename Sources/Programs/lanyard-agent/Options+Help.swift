@@ -8,7 +8,9 @@ extension Options {
 
     WHERE
       --socket PATH           Serve on this unix socket. Default: $LANYARD_SOCKET,
-                              else $XDG_RUNTIME_DIR/lanyard/agent.sock.
+                              else $XDG_RUNTIME_DIR/lanyard/agent.sock, else
+                              /run/user/UID/lanyard/agent.sock, if /run/user/UID is
+                              yours, else /tmp/lanyard-UID/agent.sock.
       --stdio                 Serve one client on standard input and output, until
                               its input ends.
       --state-dir DIR         The directory of the sealed store. Default:

@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentServing
+internal import FileRules
 internal import Glibc
 internal import HTTPAdapter
 
@@ -188,13 +189,10 @@ struct Options {
   }
 
   private static func standardSocket(_ environment: (String) -> String?) throws(Ending) -> String {
-    if let socket = environment("LANYARD_SOCKET") {
-      guard socket.hasPrefix("/") else { throw .usage("LANYARD_SOCKET must be an absolute path.") }
-      return socket
+    do throws(SocketPlace.Fault) {
+      return try SocketPlace().path(environment: environment)
+    } catch {
+      throw .usage("\(error) Give --socket.")
     }
-    guard let base = environment("XDG_RUNTIME_DIR"), base.hasPrefix("/") else {
-      throw .usage("XDG_RUNTIME_DIR is not set, so the socket has no directory. Give --socket.")
-    }
-    return base + "/lanyard/agent.sock"
   }
 }

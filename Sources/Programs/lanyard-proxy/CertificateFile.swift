@@ -67,7 +67,7 @@ final class CertificateFile {
 
   /// Beside the directory of the agent's socket, and not in it: a sandbox that sees this file need not see that.
   private static func directory() throws(CommandFailure) -> String {
-    if let runtime = Environment.value("XDG_RUNTIME_DIR") { return "\(runtime)/lanyard-proxy" }
+    if let runtime = Environment.value("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") { return "\(runtime)/lanyard-proxy" }
     return try "\(AgentPaths.directory(of: AgentPaths.socket()))-proxy"
   }
 

@@ -49,17 +49,9 @@ class StartTests(RealPerson):
         self.assertIn(f"problem  {state}: The state directory does not exist, and the agent can't create it: {closed}: ", found.stdout)
         self.assertNotIn("the first start of the agent creates it", found.stdout.split("stateDirectory")[-1].split(state)[-1])
 
-    def test_a_socket_without_a_directory_is_a_problem_for_doctor_too(self):
-        if os.path.exists(f"/run/user/{os.geteuid()}"):
-            self.skipTest("this user has a runtime directory")
-        environment = {"XDG_RUNTIME_DIR": "", "LANYARD_SOCKET": ""}
-        told = self.refused(3, "status", environment=environment)
-        found = self.lanyard("doctor", environment=environment)
-        self.assertEqual(found.returncode, 1, found)
-        for words in (told, found.stdout):
-            self.assertIn("The agent's socket has no directory: XDG_RUNTIME_DIR is not set.", words)
-        # A person may set it anywhere.
-        told = self.refused(3, "status", environment={**environment, "LANYARD_NO_START": "1"})
+    def test_a_person_who_forbids_a_start_is_not_in_a_sandbox(self):
+        told = self.refused(3, "status", environment={"LANYARD_NO_START": "1", "LANYARD_SOCKET": f"{self.home}/none.sock"})
+        self.assertIn("unset LANYARD_NO_START", told)
         self.assertNotIn("lanyard sandbox", told)
 
 

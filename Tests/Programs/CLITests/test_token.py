@@ -240,12 +240,6 @@ class NoAgentTests(Person):
         told = json.loads(self.refused(3, "token", "--json"))["error"]
         self.assertEqual((told["name"], told["exit"]), ("noAgent", 3))
 
-    def test_without_xdg_runtime_dir(self):
-        if os.path.isdir(f"/run/user/{os.geteuid()}"):
-            self.skipTest("this machine has a login session, whose directory is used")
-        words = self.refused(3, "token", environment={"XDG_RUNTIME_DIR": None})
-        self.assertIn("XDG_RUNTIME_DIR is not set", words)
-
     def test_the_socket_can_be_named(self):
         self.agent(accounts(WORK))
         elsewhere = {"LANYARD_SOCKET": self.socket, "XDG_RUNTIME_DIR": "/nowhere"}

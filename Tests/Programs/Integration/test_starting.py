@@ -209,15 +209,6 @@ class Arguments(AgentFixture):
                 self.assertEqual((ended.returncode, ended.stdout), (USAGE, b""), ended.stderr)
                 self.assertIn(b"lanyard-agent:", ended.stderr)
 
-    def test_missing_socket_location_exits_with_usage(self):
-        scene = self.scene(start=False)
-        environment = {
-            name: value for name, value in scene.environment.items() if name not in ("LANYARD_SOCKET", "XDG_RUNTIME_DIR")
-        }
-        ended = subprocess.run(
-            [AGENT, "--state-dir", scene.state], capture_output=True, env=environment, timeout=PATIENCE_SECONDS)
-        self.assertEqual(ended.returncode, USAGE)
-
     def test_help_and_version_go_to_stdout(self):
         scene = self.scene(start=False)
         self.assertIn(b"--state-dir", scene.once("--help").stdout)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -17,6 +18,7 @@ SocketPath = Union[str, "os.PathLike[str]"]
 Stderr = Union[None, int, IO[bytes]]
 
 RUNTIME_DIRECTORIES = "/run/user"
+TEMPORARY_DIRECTORY = "/tmp"
 
 _NO_AGENT = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError)
 """The errors that say that no process listens, so that an agent may be started."""
@@ -25,24 +27,25 @@ _NO_AGENT = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError)
 def default_socket_path() -> str:
     """Finds the socket of this user's agent as the commands do.
 
-    It is `$LANYARD_SOCKET`, else `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else `lanyard/agent.sock` below
-    `/run/user/UID`, if that directory exists and belongs to this user.
+    It is `$LANYARD_SOCKET`, else `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else `/run/user/UID/lanyard/agent.sock` if
+    `/run/user/UID` belongs to this user, else `/tmp/lanyard-UID/agent.sock`.
 
     Returns:
         The path of the socket, whether an agent listens there or not.
 
     Raises:
-        AgentNotRunning: None of these names a place, or `LANYARD_SOCKET` is a relative path.
+        AgentNotRunning: `LANYARD_SOCKET` is a relative path, or `/tmp/lanyard-UID` is not this user's alone.
     """
     explicit = os.environ.get("LANYARD_SOCKET")
     if explicit:
         if not explicit.startswith("/"):
             raise AgentNotRunning("LANYARD_SOCKET must be an absolute path")
         return explicit
-    runtime = os.environ.get("XDG_RUNTIME_DIR") or _usual_runtime_directory()
-    if runtime is None:
-        raise AgentNotRunning("the agent's socket has no directory: XDG_RUNTIME_DIR is not set")
-    return os.path.join(runtime, "lanyard", "agent.sock")
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    # A relative one is to be ignored (XDG Base Directory Specification).
+    session: Optional[str] = runtime if runtime.startswith("/") else _usual_runtime_directory()
+    directory = _temporary_directory() if session is None else os.path.join(session, "lanyard")
+    return os.path.join(directory, "agent.sock")
 
 
 def _usual_runtime_directory() -> Optional[str]:
@@ -53,6 +56,22 @@ def _usual_runtime_directory() -> Optional[str]:
         return usual if os.lstat(usual).st_uid == user else None
     except OSError:
         return None
+
+
+def _temporary_directory() -> str:
+    """`/tmp/lanyard-UID`. Everyone can make files in `/tmp`, so one that stands there must be this user's alone."""
+    user = os.geteuid()
+    directory = os.path.join(TEMPORARY_DIRECTORY, f"lanyard-{user}")
+    try:
+        status = os.lstat(directory)
+    except FileNotFoundError:
+        return directory
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != user or status.st_mode & 0o077:
+        raise AgentNotRunning(
+            f"the agent's socket has no directory: XDG_RUNTIME_DIR is not set, and {directory} is not a directory that "
+            "only this user can use"
+        )
+    return directory
 
 
 def dial(path: SocketPath) -> Optional[socket.socket]:

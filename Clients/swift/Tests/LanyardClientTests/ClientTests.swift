@@ -27,6 +27,22 @@ import Testing
     #expect(agent.received("agent.hello").count == 1)
   }
 
+  @Test("Without a session the socket's directory is one of this user alone")
+  func directoryWithoutASession() throws {
+    let place = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
+    let directory = "\(place)/lanyard-\(geteuid())"
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: place) }
+    #expect(try AgentPaths.privateDirectory(in: place) == directory)
+    mkdir(directory, 0o700)
+    #expect(try AgentPaths.privateDirectory(in: place) == directory)
+    chmod(directory, 0o710)
+    #expect(throws: LanyardError.self) { try AgentPaths.privateDirectory(in: place) }
+    rmdir(directory)
+    symlink("/", directory)
+    #expect(throws: LanyardError.self) { try AgentPaths.privateDirectory(in: place) }
+  }
+
   @Test("The end of a task cancels its call in the agent")
   func cancelled() async throws {
     agent.on("signIn.wait") { _, _ in nil }

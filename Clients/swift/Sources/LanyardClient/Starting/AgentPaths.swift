@@ -6,8 +6,8 @@
 
 /// Where the commands look for the agent.
 enum AgentPaths {
-  /// The socket: `$LANYARD_SOCKET`, else `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else `lanyard/agent.sock` below
-  /// `/run/user/UID`, if that directory belongs to this user.
+  /// The socket: `$LANYARD_SOCKET`, else `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else `/run/user/UID/lanyard/agent.sock`
+  /// if `/run/user/UID` belongs to this user, else `/tmp/lanyard-UID/agent.sock`.
   static func socket() throws(LanyardError) -> String {
     if let path = Environment.value("LANYARD_SOCKET") {
       guard path.hasPrefix("/") else {
@@ -15,11 +15,31 @@ enum AgentPaths {
       }
       return path
     }
-    if let directory = Environment.value("XDG_RUNTIME_DIR") { return "\(directory)/lanyard/agent.sock" }
+    // A relative one is to be ignored (XDG Base Directory Specification).
+    if let directory = Environment.value("XDG_RUNTIME_DIR"), directory.hasPrefix("/") {
+      return "\(directory)/lanyard/agent.sock"
+    }
     let usual = "/run/user/\(geteuid())"
     var information = stat()
     if lstat(usual, &information) == 0, information.st_uid == geteuid() { return "\(usual)/lanyard/agent.sock" }
-    throw LanyardError(.agentNotRunning, "the agent's socket has no directory: XDG_RUNTIME_DIR is not set")
+    return "\(try privateDirectory(in: "/tmp"))/agent.sock"
+  }
+
+  /// `lanyard-UID` in a directory where everyone can make files: what stands there must be this user's alone.
+  static func privateDirectory(in temporary: String) throws(LanyardError) -> String {
+    let directory = "\(temporary)/lanyard-\(geteuid())"
+    var information = stat()
+    let isPrivate =
+      lstat(directory, &information) == 0
+      ? information.st_mode & S_IFMT == S_IFDIR && information.st_uid == geteuid() && information.st_mode & 0o077 == 0
+      : errno == ENOENT
+    guard isPrivate else {
+      throw LanyardError(
+        .agentNotRunning,
+        "the agent's socket has no directory: XDG_RUNTIME_DIR is not set, and \(directory) is not a directory that only "
+          + "this user can use")
+    }
+    return directory
   }
 
   /// The state directory: `$LANYARD_STATE_DIR`, else `$XDG_STATE_HOME/lanyard`, else `~/.local/state/lanyard`.

@@ -49,7 +49,7 @@ final class TokenFile {
   /// Where files lie that were named without a directory: no other program writes there. It is not in the directory of
   /// the socket, which a container may see.
   private static func runtimeDirectory() throws(CommandFailure) -> String {
-    if let runtime = Environment.value("XDG_RUNTIME_DIR") { return "\(runtime)/lanyard-exec" }
+    if let runtime = Environment.value("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") { return "\(runtime)/lanyard-exec" }
     return try "\(AgentPaths.directory(of: AgentPaths.socket()))-exec"
   }
 

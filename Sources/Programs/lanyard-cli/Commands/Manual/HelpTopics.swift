@@ -50,7 +50,8 @@ enum HelpTopic: String, CaseIterable {
       LANYARD_ACCOUNT     The account, unless the command names one. It comes
                           before a .lanyard file and the active account.
       LANYARD_SOCKET      The agent's socket, as an absolute path. Default:
-                          $XDG_RUNTIME_DIR/lanyard/agent.sock.
+                          $XDG_RUNTIME_DIR/lanyard/agent.sock, or without a
+                          session /tmp/lanyard-UID/agent.sock.
       LANYARD_STATE_DIR   The agent's sealed store. Default:
                           $XDG_STATE_HOME/lanyard, or ~/.local/state/lanyard.
       LANYARD_GRANT_FILE  A file with the grant under which this program asks.
