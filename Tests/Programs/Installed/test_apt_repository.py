@@ -5,6 +5,7 @@ which differ by their number alone. LANYARD_DEBS is the directory of the package
 """
 
 import glob
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from packages import DEBS, NAMES, field, files_besides_notes, own_version, packa
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 MAKE = os.path.join(ROOT, ".packaging", "apt-repository")
+FEATURE = os.path.join(ROOT, ".packaging", "container", "devcontainer", "lanyard")
 OLDER = "0.9.0-1"
 # From `apt-get update` to the first token. The goal for a person; a quiet machine takes a third of it.
 FIRST_TOKEN_SECONDS = 60
@@ -97,10 +99,10 @@ class Repository(unittest.TestCase):
         self.assertEqual(self.versions(), ["1.0.0-1"])
 
     def test_without_a_key_nothing_is_written(self):
-        for name, told in (("", "APT_KEY names your key"), ("nobody@lanyard.invalid", "gpg has no secret key nobody@")):
+        for name, words in (("", "APT_KEY names your key"), ("nobody@lanyard.invalid", "gpg has no secret key nobody@")):
             done = self.make(check=False, APT_KEY=name)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(told, done.stdout)
+            self.assertIn(words, done.stdout)
             self.assertFalse(os.path.exists(f"{self.place}/apt"))
 
 
@@ -223,7 +225,8 @@ class Apt(AliceAtPractice, unittest.TestCase):
         self.assertEqual(newer, "")
         done = self.machine.alice_does("lanyard token work", check=False)
         self.assertNotEqual(done.returncode, 0)
-        self.assertRegex(" ".join(done.stdout.split()), "the store in /home/alice/.local/state/lanyard .*newer")
+        self.assertIn("the store in /home/alice/.local/state/lanyard was written by a later version of the agent", told(done))
+        self.assertIn("Nothing was changed. Install the later version again.", told(done))
         self.with_store("PRAGMA user_version = {}".format(int(self.with_store("PRAGMA user_version")) - 1))
         self.token_works(issuer)
 
@@ -238,7 +241,7 @@ class Apt(AliceAtPractice, unittest.TestCase):
         self.addCleanup(self.clean)
         stable = f"{self.repository}/dists/stable"
         (deb,) = glob.glob(f"{self.repository}/pool/main/l/lanyard/lanyard_{self.newer}_*.deb")
-        for path, at, told in (
+        for path, at, words in (
             (f"{stable}/InRelease", 80, "signatures were invalid|BADSIG|not signed"),
             (f"{stable}/main/binary-amd64/Packages.xz", 100, "Hash Sum mismatch|unexpected size"),
             (deb, 5_000_000, "Hash Sum mismatch|unexpected size"),
@@ -250,10 +253,34 @@ class Apt(AliceAtPractice, unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stdout)
                     done = self.apt("install", "lanyard", check=False)
                 self.assertNotEqual(done.returncode, 0, done.stdout)
-                self.assertRegex(done.stdout, told)
+                self.assertRegex(done.stdout, words)
                 self.assertNotEqual(self.machine.root_does("command -v lanyard", check=False).returncode, 0)
         self.apt("update")
         self.apt("install", "lanyard")
+
+    def test_5_dev_container_feature_installs_it_from_here(self):
+        self.addCleanup(self.clean)
+        shutil.copytree(FEATURE, f"{self.machine.root}/tmp/feature", dirs_exist_ok=True)
+        # What the tools of dev containers set: the options in capitals, and the user.
+        feature = "cd /tmp/feature && env REPOSITORY=file:/repository PYTHON=false _REMOTE_USER=alice VERSION="
+        self.machine.root_does("rm /etc/apt/sources.list.d/lanyard.sources /etc/apt/keyrings/lanyard.asc")
+        for version in (own_version(OLDER), "latest", "latest"):
+            self.machine.root_does(f"{feature}{version} sh ./install.sh")
+            there = OLDER if version != "latest" else self.newer
+            self.assertEqual(self.machine.root_does("dpkg-query --show --showformat '${Version}' lanyard"), there)
+        done = self.machine.root_does(f"{feature}7.7.7 sh ./install.sh", check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("has no lanyard 7.7.7", told(done))
+        with open(f"{FEATURE}/devcontainer-feature.json") as file:
+            variables = " ".join(f"{name}={value}" for name, value in json.load(file)["containerEnv"].items())
+        # Without the socket of the desktop the command says so, and starts no agent in the container.
+        done = self.machine.alice_does(f"env {variables} lanyard token work", check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("/run/lanyard/agent.sock", told(done))
+
+
+def told(done):
+    return " ".join(done.stdout.split())
 
 
 class Changed:
