@@ -186,8 +186,8 @@ test-demo: release packages-tests packages-wheel ## The demo with the installed 
 	rm -rf .build/installed
 	$(MAKE) --no-print-directory install PREFIX=$(abspath .build/installed) DESTDIR=
 	.build/installed/bin/lanyard demo < /dev/null
-	rm -rf .build/wheel && WHEEL_LEVEL=1 .packaging/wheel/build .build/wheel
-	WHEEL_LEVEL=1 LANYARD_WHEEL="$$(echo .build/wheel/*.whl)" LANYARD_INSTALLED=$(abspath .build/installed) \
+	rm -rf .build/wheel && PACK_LEVEL=1 .packaging/wheel/build .build/wheel
+	PACK_LEVEL=1 LANYARD_WHEEL="$$(echo .build/wheel/*.whl)" LANYARD_INSTALLED=$(abspath .build/installed) \
 	  $(UNITTEST) discover -s Tests/Programs/Installed
 
 test-deb: deb ## The Debian packages: lintian, two builds, and machines where they come and go (root, debootstrap).

@@ -37,8 +37,8 @@ def version(tree):
     for what, told in others.items():
         if told != own:
             raise SystemExit(f"`lanyard --version` is {own}, {what} is {told}: a release has one version.")
-    if os.environ.get("WHEEL_VERSION"):
-        return os.environ["WHEEL_VERSION"]
+    if os.environ.get("PACK_VERSION"):
+        return os.environ["PACK_VERSION"]
     tags = run("git", "tag", "--points-at", "HEAD").split()
     return own if f"v{own}" in tags else f"{own}.dev{committed('%cd')}+g{committed('%h')}"
 
@@ -55,6 +55,11 @@ def client_version():
 def epoch():
     """The time of what is made, in seconds since 1970: SOURCE_DATE_EPOCH, by default that of the last commit."""
     return int(os.environ.get("SOURCE_DATE_EPOCH") or committed("%ct"))
+
+
+def level():
+    """The level of compression: PACK_LEVEL, 1 to 9, by default the smallest result. 1 is for a test that is in a hurry."""
+    return int(os.environ.get("PACK_LEVEL") or 9)
 
 
 def committed(form):

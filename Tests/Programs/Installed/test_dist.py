@@ -19,7 +19,7 @@ class Dist(unittest.TestCase):
     def make(self, place, umask):
         done = subprocess.run(
             ["sh", "-c", f'umask {umask}; exec "$0" "$1"', f"{ROOT}/.packaging/dist", place], capture_output=True, text=True,
-            env={**os.environ, "WHEEL_LEVEL": "1"})
+            env={**os.environ, "PACK_LEVEL": "1"})
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(f"{place}/SHA256SUMS") as file:
             return file.read()

@@ -91,8 +91,8 @@ class Image(unittest.TestCase):
             environment = {
                 "PATH": os.environ["PATH"], "HOME": place, "TZ": "Pacific/Kiritimati", "LC_ALL": "C",
                 "SOURCE_DATE_EPOCH": str(max(member.mtime for member in self.members)),
-                "WHEEL_VERSION": self.archive.manifest["annotations"]["org.opencontainers.image.version"],
-                "IMAGE_LEVEL": os.environ.get("IMAGE_LEVEL", ""),
+                "PACK_VERSION": self.archive.manifest["annotations"]["org.opencontainers.image.version"],
+                "PACK_LEVEL": os.environ.get("PACK_LEVEL", ""),
             }
             run("sh", "-c", f'umask 077; exec "$0" "{place}/image"', BUILD, env=environment, cwd=place)
             with open(IMAGE, "rb") as one, open(f"{place}/image/{os.path.basename(IMAGE)}", "rb") as other:
