@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""The form of what others' programs read: the dev-container feature, the compose file, the workflows. Nothing is built here."""
+"""The form of what others' programs read: the dev-container feature, the compose file, the changelog of the packages, the
+workflows. Nothing is built here."""
 
 import importlib.machinery
 import importlib.util
 import json
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -81,6 +84,29 @@ class Compose(unittest.TestCase):
     def test_both_give_up_what_they_do_not_need(self):
         for line in ("read_only: true", "cap_drop: [ALL]", 'security_opt: ["no-new-privileges:true"]'):
             self.assertEqual(self.text.count(line), 2, line)
+
+
+class DebianChangelog(unittest.TestCase):
+    TEXT = ("# Changelog\n\n## [Unreleased]\n\n{unreleased}## 1.0.0 - 2026-11-29\n\nWords.\n\n### Added\n\n- The first.\n")
+
+    def entries(self, version, unreleased=""):
+        """The versions and changes that the packages' changelog has."""
+        with tempfile.NamedTemporaryFile("w", suffix=".md") as file:
+            file.write(self.TEXT.format(unreleased=unreleased))
+            file.flush()
+            done = subprocess.run(
+                [os.path.join(ROOT, ".packaging", "debian", "changelog"), file.name], check=True, stdout=subprocess.PIPE, text=True,
+                env={**os.environ, "DEB_VERSION": version, "SOURCE_DATE_EPOCH": "1"})
+        return re.findall(r"^lanyard \((.*?)\)|^  \* (.*)$", done.stdout, re.MULTILINE)
+
+    def test_release_and_what_comes_before_it_have_its_changes(self):
+        for version in ("1.0.0-1", "1.0.0~git20261129.120000.0123abc-1"):
+            self.assertEqual(self.entries(version), [(version, ""), ("", "The first.")])
+
+    def test_what_is_not_released_stands_above_the_release(self):
+        self.assertEqual(
+            self.entries("1.1.0~git1-1", "### Added\n\n- The second.\n\n"),
+            [("1.1.0~git1-1", ""), ("", "The second."), ("1.0.0-1", ""), ("", "The first.")])
 
 
 class Workflows(unittest.TestCase):
