@@ -198,9 +198,12 @@ test-demo: release packages-tests packages-wheel ## The demo with the installed 
 
 test-deb: deb ## The Debian packages: lintian, two builds, machines where they come and go, and where apt takes them from a repository (root, debootstrap).
 	LANYARD_DEBS=$(abspath .build/deb) $(UNITTEST) -v Tests/Programs/Installed/test_packages.py
-	LANYARD_DEBS=$(abspath .build/deb) $(UNITTEST) -v Tests/Programs/Installed/test_apt_repository.py
+	for suite in bookworm trixie; do \
+	  LANYARD_SUITE=$$suite LANYARD_DEBS=$(abspath .build/deb) \
+	    $(UNITTEST) -v Tests/Programs/Installed/test_apt_repository.py || exit 1; \
+	done
 
-# In a machine for each of Debian 12 and 13; those of `make test-deb` are Debian 12.
+# In a machine for each of Debian 12 and 13; those of `make test-deb` are Debian 12, but for its repository.
 test-wheel: wheel packages-deb ## The wheel: two builds, its tag, and machines where pip, uv and pipx install it (root, debootstrap).
 	LANYARD_WHEEL="$$(ls -t dist/*.whl | head -1)" LANYARD_WHEEL_MACHINES=1 \
 	  $(UNITTEST) -v Tests/Programs/Installed/test_wheel.py
