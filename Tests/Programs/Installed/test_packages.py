@@ -45,7 +45,7 @@ class Packages(unittest.TestCase):
             environment = {
                 "SOURCE_DATE_EPOCH": epoch, "PATH": os.environ["PATH"], "HOME": place, "TZ": "Pacific/Kiritimati",
                 "LC_ALL": "C",
-                "DEB_VERSION": field(package("lanyard"), "Version"),
+                "DEB_VERSION": field(package("lanyard"), "Version"), "PACK_LEVEL": os.environ.get("PACK_LEVEL", ""),
             }
             run("sh", "-c", f'umask 077; exec "$0" "{place}/packages"', BUILD, env=environment, cwd=place)
             for name in NAMES:
