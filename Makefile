@@ -51,8 +51,11 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \ test-web
-  format map walks schemas install uninstall clean packages-site site test-site bench-rivals
+  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests \
+  packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop \
+  test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built test-web format map walks \
+  schemas install uninstall clean packages-site site test-site bench-rivals apt-repository image packages-dist \
+  test-dist
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
@@ -88,7 +91,7 @@ test-quick: packages-tests ## Run what takes under five minutes once it is built
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(QUICK_SEEDS))} $(PYTHON) .ci/test quick
 
 # Before a release, or over a night: `make nightly NIGHTLY_SEEDS=100000`.
-nightly: build-tests real-provider ## Run thousands of seeds, every transcript in all ways, every kill point, every suite whole, planted faults, the Debian packages, the wheel, ten million inputs of each fuzzer, and a bare machine.
+nightly: build-tests real-provider ## Run thousands of seeds, every transcript in all ways, every kill point, every suite whole, planted faults, the Debian packages, the wheel, the files of a release, ten million inputs of each fuzzer, and a bare machine.
 	LANYARD_KILLS=all LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(NIGHTLY_SEEDS))} $(SWIFT_TEST) --filter SimulationTests
 	$(SWIFT_TEST) --filter TranscriptTests
 	LANYARD_NAME_CASES=10000000 $(SWIFT_TEST) --filter RequestNamesTests
@@ -98,6 +101,7 @@ nightly: build-tests real-provider ## Run thousands of seeds, every transcript i
 	$(MAKE) --no-print-directory test-site
 	$(MAKE) --no-print-directory test-deb
 	$(MAKE) --no-print-directory test-wheel
+	$(MAKE) --no-print-directory test-dist
 	LANYARD_FUZZ_ARGS=-runs=$(FUZZ_INPUTS) Tests/Fuzz/run 0
 	.ci/bare-machine
 
@@ -125,12 +129,15 @@ lint: packages-tests ## Check the format of the Swift sources, and what document
 	.ci/walks --check
 	.ci/guises
 	$(PYTHON_TESTS) Tests/Bench/rivals/tables.py --check
+	.ci/version --check
 	$(PYTHON_TESTS) .ci/test_check_links.py
 	$(PYTHON_TESTS) .ci/test_check_figures.py
 	$(PYTHON_TESTS) .ci/test_suites.py
 	$(PYTHON_TESTS) .ci/test_map.py
 	$(PYTHON_TESTS) .ci/test_walks.py
 	$(PYTHON_TESTS) .ci/test_guises.py
+	$(PYTHON_TESTS) .ci/test_version.py
+	$(PYTHON_TESTS) .ci/test_packaging.py
 
 check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
 	$(RELEASE)/lanyard-schemas check
@@ -200,21 +207,29 @@ test-site: build-tests packages-site ## The site of `make site`: whole, linked, 
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
 
-test-demo: release packages-tests packages-wheel ## The demo with the installed programs, how these are linked, what a request costs, and the wheel.
+test-demo: release packages-tests packages-wheel ## The demo with the installed programs, how these are linked, what a request costs, the wheel, and the image.
 	rm -rf .build/installed
 	$(MAKE) --no-print-directory install PREFIX=$(abspath .build/installed) DESTDIR=
 	.build/installed/bin/lanyard demo < /dev/null
-	rm -rf .build/wheel && WHEEL_LEVEL=1 .packaging/wheel/build .build/wheel
-	WHEEL_LEVEL=1 LANYARD_WHEEL="$$(echo .build/wheel/*.whl)" LANYARD_INSTALLED=$(abspath .build/installed) \
-	  $(UNITTEST) discover -s Tests/Programs/Installed
+	rm -rf .build/wheel .build/image
+	PACK_LEVEL=1 .packaging/wheel/build .build/wheel
+	PACK_LEVEL=1 .packaging/container/build .build/image
+	PACK_LEVEL=1 LANYARD_WHEEL="$$(echo .build/wheel/*.whl)" LANYARD_IMAGE="$$(echo .build/image/*.tar)" \
+	  LANYARD_INSTALLED=$(abspath .build/installed) $(UNITTEST) discover -s Tests/Programs/Installed
 
-test-deb: deb ## The Debian packages: lintian, two builds, and machines where they come and go (root, debootstrap).
+test-deb: deb ## The Debian packages: lintian, two builds, machines where they come and go, and where apt takes them from a repository (root, debootstrap).
 	LANYARD_DEBS=$(abspath .build/deb) $(UNITTEST) -v Tests/Programs/Installed/test_packages.py
+	for suite in bookworm trixie; do \
+	  LANYARD_SUITE=$$suite LANYARD_DEBS=$(abspath .build/deb) \
+	    $(UNITTEST) -v Tests/Programs/Installed/test_apt_repository.py || exit 1; \
+	done
 
-# In a machine for each of Debian 12 and 13; those of `make test-deb` are Debian 12.
+# In a machine for each of Debian 12 and 13; those of `make test-deb` are Debian 12, but for its repository.
 test-wheel: wheel packages-deb ## The wheel: two builds, its tag, and machines where pip, uv and pipx install it (root, debootstrap).
 	LANYARD_WHEEL="$$(ls -t dist/*.whl | head -1)" LANYARD_WHEEL_MACHINES=1 \
 	  $(UNITTEST) -v Tests/Programs/Installed/test_wheel.py
+
+test-dist: release packages-dist ## The files of a release: two makings, sums, signature, what they are made of.
 	LANYARD_DIST=1 $(UNITTEST) -v Tests/Programs/Installed/test_dist.py
 
 bench: release packages-tests ## Not a test: measure the agent beside a C echo server and ssh-agent.
@@ -238,7 +253,7 @@ bench-rivals: release packages-tests ## Not a test: measure Lanyard beside oidc-
 
 # `.ci/test` has built everything before, and sets BUILT.
 ifdef BUILT
-packages packages-tests packages-clients packages-desktop packages-fleet packages-web packages-deb packages-wheel packages-site:
+packages packages-tests packages-clients packages-desktop packages-fleet packages-web packages-deb packages-wheel packages-site packages-dist:
 build-tests release:
 else
 packages: ## Install the Debian packages that a build needs and that are missing (apt; sudo when not root).
@@ -258,6 +273,9 @@ packages-wheel: packages ## Install what makes wheels.
 
 packages-site: packages ## Install what makes and reads the site.
 	@.ci/packages build site
+
+packages-dist: packages ## Install what makes the files of a release.
+	@.ci/packages build dist
 
 packages-desktop: packages-tests ## Install the tools of the desktop that the tests use and that are missing.
 	@.ci/packages desktop
@@ -329,10 +347,18 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 deb: release packages-deb ## Build the Debian packages, into .build/deb: docs/packages.md.
 	.packaging/debian/build
 
+# `make apt-repository APT_KEY=ID`, a key of gpg.
+apt-repository: deb ## Make a signed apt repository of the Debian packages, into .build/apt: docs/packages.md.
+	.packaging/apt-repository
+
+image: release packages-wheel ## Build the container image, into .build/image: docs/containers.md.
+	.packaging/container/build
+
 wheel: release packages-wheel ## Build the wheel, into dist: docs/packages.md.
 	.packaging/wheel/build
 
-dist: release packages-wheel ## Make the files of a release, into dist: sources, wheel, SHA256SUMS.
+# `make dist MINISIGN_KEY=FILE` signs.
+dist: release packages-dist ## Make the files of a release, into dist: sources, wheel, packages, image, manual pages, sums: docs/packages.md.
 	.packaging/dist
 
 site: release packages-site ## Make the site out of docs/, into .build/site: search, methods, manual pages.

@@ -12,7 +12,7 @@ import (
 )
 
 // Version is the version of this client.
-const Version = "0.1.0"
+const Version = "1.0.0"
 
 // connectTimeout bounds connecting and agent.hello, also each reconnection of an event stream. It is longer than a
 // start.

@@ -34,7 +34,7 @@ func builtProgram(t *testing.T, source string) string {
 	here, err := os.Getwd()
 	ok(t, err)
 	place := t.TempDir()
-	module := "module example\n\ngo 1.19\n\nrequire lanyard.example/go/lanyard v0.1.0\n\n" +
+	module := "module example\n\ngo 1.19\n\nrequire lanyard.example/go/lanyard v1.0.0\n\n" +
 		"replace lanyard.example/go/lanyard => " + here + "\n"
 	ok(t, os.WriteFile(filepath.Join(place, "go.mod"), []byte(module), 0o600))
 	ok(t, os.WriteFile(filepath.Join(place, "main.go"), []byte(source), 0o600))

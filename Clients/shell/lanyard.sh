@@ -33,7 +33,7 @@ if [ -z "${BASH_VERSION-}${ZSH_VERSION-}" ]; then
   return 2 2>/dev/null || exit 2
 fi
 
-LANYARD_SHELL_VERSION=0.1.0
+LANYARD_SHELL_VERSION=1.0.0
 
 # Each public function begins with a prelude: the options that it relies on, for itself alone. It can't be a function,
 # since options are restored where a function ends.

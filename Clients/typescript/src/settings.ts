@@ -1,5 +1,5 @@
 /** The version of this package. */
-export const VERSION = "0.1.0";
+export const VERSION = "1.0.0";
 
 /** Time-out for connecting and `agent.hello`, also for each reconnection of an event stream: longer than a start. */
 export const CONNECT_MS = 12_000;

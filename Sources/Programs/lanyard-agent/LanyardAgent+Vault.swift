@@ -63,6 +63,13 @@ extension LanyardAgent {
         newest copy of the directory back. If there is none, move both files away and start once with --new-store, which \
         begins an empty store; then sign in again, or `lanyard restore` a backup.
         """
+    case .newerSchema(let found, let known):
+      return """
+        the store in \(stateDirectory) was written by a later version of the agent: it has format \(found), and this version \
+        reads up to \(known). Nothing was changed. Install the later version again. To stay with this one, move \
+        lanyard.sqlite and its -wal away and start once with --new-store; then `lanyard restore` a backup that this version \
+        made, or sign in again.
+        """
     case .link(let name):
       let path = "\(stateDirectory)/\(name)"
       guard access(path, F_OK) == 0 else {

@@ -1,42 +1,134 @@
-"""The files of a release: `make dist`, by `make test-wheel`. LANYARD_DIST=1 asks for it."""
+"""The files of a release: `make dist`, by `make test-dist`. LANYARD_DIST=1 asks for it."""
 
+import glob
+import json
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+READERS = os.path.join(ROOT, ".build", "readers", "bin")
 
 
 def git(*words):
     return subprocess.run(["git", "-C", ROOT, *words], check=True, capture_output=True, text=True).stdout
 
 
-@unittest.skipUnless(os.environ.get("LANYARD_DIST"), "NOT TESTED: without LANYARD_DIST (`make test-wheel`)")
-class Dist(unittest.TestCase):
-    def make(self, place, umask):
-        done = subprocess.run(
-            ["sh", "-c", f'umask {umask}; exec "$0" "$1"', f"{ROOT}/.packaging/dist", place], capture_output=True, text=True,
-            env={**os.environ, "WHEEL_LEVEL": "1"})
-        self.assertEqual(done.returncode, 0, done.stderr)
-        with open(f"{place}/SHA256SUMS") as file:
-            return file.read()
+def reader(case, name):
+    """A program of requirements.txt."""
+    done = subprocess.run([os.path.join(HERE, "install")], capture_output=True, text=True)
+    if done.returncode == 75:
+        case.skipTest(f"NOT TESTED: {done.stderr.strip()}")
+    case.assertEqual(done.returncode, 0, done.stderr)
+    return os.path.join(READERS, name)
 
-    def test_two_makings_of_a_commit_have_the_same_sums_of_all_files(self):
+
+@unittest.skipUnless(os.environ.get("LANYARD_DIST"), "NOT TESTED: without LANYARD_DIST (`make test-dist`)")
+class Dist(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if git("status", "--porcelain"):
+            raise unittest.SkipTest("NOT TESTED: there are changes that are not committed")
+        cls.place = tempfile.mkdtemp(dir="/var/tmp")
+        cls.addClassCleanup(shutil.rmtree, cls.place)
+        subprocess.run(
+            ["minisign", "-G", "-W", "-p", f"{cls.place}/key.pub", "-s", f"{cls.place}/key"], check=True, capture_output=True)
+        cls.said = cls.make("one", "022", MINISIGN_KEY=f"{cls.place}/key")
+        cls.one = f"{cls.place}/one"
+        cls.names = set(os.listdir(cls.one))
+
+    @classmethod
+    def make(cls, name, umask, **more):
+        done = subprocess.run(
+            ["sh", "-c", f'umask {umask}; exec "$0" "$1"', f"{ROOT}/.packaging/dist", f"{cls.place}/{name}"], capture_output=True,
+            text=True, env={**os.environ, "PACK_LEVEL": "1", **more})
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return done.stderr
+
+    def named(self, pattern):
+        (path,) = glob.glob(f"{self.one}/{pattern}")
+        return path
+
+    def test_second_making_has_the_same_bytes_and_without_a_key_says_that_nothing_is_signed(self):
+        said = self.make("other", "077", MINISIGN_KEY="", TZ="Pacific/Kiritimati")
+        self.assertIn("nothing is signed", said)
+        self.assertNotIn("nothing is signed", self.said)
+        self.assertEqual(self.names - set(os.listdir(f"{self.place}/other")), {"SHA256SUMS.minisig"})
+        for name in self.names - {"SHA256SUMS.minisig"}:
+            with open(f"{self.one}/{name}", "rb") as one, open(f"{self.place}/other/{name}", "rb") as other:
+                self.assertEqual(one.read() == other.read(), True, name)
+
+    def test_sums_name_every_file_and_the_signature_is_of_the_key(self):
+        subprocess.run(["sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"], cwd=self.one, check=True)
+        with open(f"{self.one}/SHA256SUMS") as file:
+            named = re.findall(r"^[0-9a-f]{64}  (\S+)$", file.read(), re.MULTILINE)
+        self.assertEqual({*named, "SHA256SUMS", "SHA256SUMS.minisig"}, self.names)
+        verify = ["minisign", "-V", "-p", f"{self.place}/key.pub", "-m", f"{self.one}/SHA256SUMS"]
+        told = subprocess.run(verify, check=True, capture_output=True, text=True).stdout
+        self.assertRegex(told, r"Trusted comment: lanyard [0-9]")
+
+    def test_there_are_sources_wheel_packages_image_and_manual_pages(self):
+        self.assertEqual(len([name for name in self.names if name.endswith(".whl")]), 1)
+        self.assertEqual({name.split("_")[0] for name in self.names if name.endswith(".deb")},
+                         {"lanyard", "lanyard-demo", "python3-lanyard"})
+        with tarfile.open(self.named("*-source.tar.gz")) as archive:
+            inside = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+        self.assertLessEqual(set(git("ls-files").split("\n")) - {""}, inside)
+        with tarfile.open(self.named("*-man.tar.gz")) as archive:
+            self.assertLessEqual({"man1/lanyard.1", "man1/lanyard-token.1", "man1/lanyard-demo.1"}, set(archive.getnames()))
+        with tarfile.open(self.named("*-image-*.tar")) as archive:
+            self.assertIn("index.json", archive.getnames())
+
+    def test_bill_of_materials_is_valid_and_names_what_is_linked_and_brought_along(self):
+        with open(self.named("*.cdx.json")) as file:
+            document = json.load(file)
+        program = (
+            "import sys; from cyclonedx.schema import SchemaVersion; from cyclonedx.validation.json import JsonStrictValidator; "
+            "print(JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).read()))")
+        told = subprocess.run([reader(self, "python"), "-c", program, self.named("*.cdx.json")], check=True, capture_output=True,
+                              text=True).stdout
+        self.assertEqual(told.strip(), "None")
+        places = {component["name"]: component["properties"][0]["value"].split(", ")
+                  for component in document["components"] if "properties" in component}
+        for name in ("swift", "swift-argument-parser", "swift-foundation-icu", "libc6-dev"):
+            self.assertEqual(places[name], ["linked in"], name)
+        for name in ("libsodium23", "libsqlite3-0", "libssl3"):
+            self.assertEqual(places[name], ["image", "wheel"], name)
+        self.assertEqual(places["libcurl4"], ["image"])
+        # What each program needs is a component.
+        known = {component["bom-ref"] for component in document["components"]} | {document["metadata"]["component"]["bom-ref"]}
+        needs = {line["ref"]: set(line["dependsOn"]) for line in document["dependencies"]}
+        self.assertLessEqual(set(needs) | set().union(*needs.values()), known)
+        with open(os.path.join(ROOT, "Makefile")) as file:
+            programs = re.search(r"^PROGRAMS := (.*)$", file.read(), re.MULTILINE)[1].split()
+        self.assertEqual({name for name in needs if name.startswith("program:")}, {f"program:{name}" for name in programs})
+
+    def test_compose_file_is_read_by_podman_compose(self):
+        told = subprocess.run(
+            [reader(self, "podman-compose"), "--profile", "program", "-f", f"{ROOT}/.packaging/container/compose.yaml", "config"],
+            capture_output=True, text=True)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertRegex(told.stdout, r"(?s)services:\n  lanyard:.*  program:.*volumes:\n  accounts:")
+
+
+class Refused(unittest.TestCase):
+    def test_key_that_cannot_be_read_is_told_before_anything_is_made(self):
         if git("status", "--porcelain"):
             self.skipTest("NOT TESTED: there are changes that are not committed")
-        with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
-            sums = self.make(f"{place}/one", "022")
-            self.assertEqual(self.make(f"{place}/other", "077"), sums)
-            subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=f"{place}/one", check=True)
-            named = re.findall(r"^[0-9a-f]{64}  (\S+)$", sums, re.MULTILINE)
-            self.assertEqual(sorted([*named, "SHA256SUMS"]), sorted(os.listdir(f"{place}/one")))
-            (sources,) = [name for name in named if name.endswith("-source.tar.gz")]
-            with tarfile.open(f"{place}/one/{sources}") as archive:
-                inside = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name and name.count("/") >= 1}
-            self.assertLessEqual(set(git("ls-files").split("\n")) - {""}, inside)
+        with tempfile.TemporaryDirectory() as place:
+            with open(f"{place}/kept", "w"):
+                pass
+            done = subprocess.run([f"{ROOT}/.packaging/dist", place], capture_output=True, text=True,
+                                  env={**os.environ, "MINISIGN_KEY": f"{place}/none"})
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("MINISIGN_KEY is", done.stderr)
+            self.assertEqual(os.listdir(place), ["kept"])
 
 
 if __name__ == "__main__":

@@ -12,50 +12,13 @@ import tempfile
 import unittest
 import urllib.request
 
-from machines import PATIENCE_SECONDS, PLACE, AliceAtPractice, BootedMachine, Machine, run, wait
+from machines import PATIENCE_SECONDS, AliceAtPractice, BootedMachine, Machine, run, wait
+from packages import DEBS, NAMES, field, files_besides_notes, own_version, package, repack
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-DEBS = os.environ.get("LANYARD_DEBS")
 BUILD = os.path.join(ROOT, ".packaging", "debian", "build")
 HELPERS = ("bazel-credential", "cargo-credential", "docker-credential", "git-credential", "terraform-credentials")
-# What apt and dpkg themselves note of a package that came and went.
-NOTES = re.compile(
-    r"/(var/(lib/(apt|dpkg|systemd/deb-systemd-user-helper-enabled)|cache|log|tmp)|tmp|run|home|packages|older)(/|$)"
-    r"|/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|/__pycache__(/|$)|/etc/ld\.so\.cache$")
 
-
-def package(name):
-    (path,) = glob.glob(os.path.join(DEBS, f"{name}_*.deb"))
-    return path
-
-
-def field(path, name):
-    return run("dpkg-deb", "--field", path, name).strip()
-
-
-def own_version(version):
-    """The version that the programs of a package tell."""
-    return re.match(r"[0-9.]+", version)[0]
-
-
-def repack(source, target, version):
-    """A package with the same programs that call themselves by another version, of the same length."""
-    old = field(source, "Version")
-    with tempfile.TemporaryDirectory(dir=PLACE) as place:
-        run("dpkg-deb", "--raw-extract", source, place)
-        with open(f"{place}/DEBIAN/control") as file:
-            control = file.read().replace(old, version)
-        with open(f"{place}/DEBIAN/control", "w") as file:
-            file.write(control)
-        for program in glob.glob(f"{place}/usr/bin/lanyard*") + glob.glob(f"{place}/usr/libexec/lanyard/*"):
-            with open(program, "rb") as file:
-                content = file.read()
-            told, new = own_version(old).encode(), own_version(version).encode()
-            assert len(told) == len(new)
-            content = re.sub(rb"(?<![0-9.])" + re.escape(told) + rb"(?=\0\0\0|\n\0)", new, content)
-            with open(program, "wb") as file:
-                file.write(content)
-        run("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", place, target)
 
 
 @unittest.skipUnless(DEBS, "NOT TESTED: LANYARD_DEBS names no packages (`make test-deb`)")
@@ -82,10 +45,10 @@ class Packages(unittest.TestCase):
             environment = {
                 "SOURCE_DATE_EPOCH": epoch, "PATH": os.environ["PATH"], "HOME": place, "TZ": "Pacific/Kiritimati",
                 "LC_ALL": "C",
-                "DEB_VERSION": field(package("lanyard"), "Version"),
+                "DEB_VERSION": field(package("lanyard"), "Version"), "PACK_LEVEL": os.environ.get("PACK_LEVEL", ""),
             }
             run("sh", "-c", f'umask 077; exec "$0" "{place}/packages"', BUILD, env=environment, cwd=place)
-            for name in ("lanyard", "lanyard-demo", "python3-lanyard"):
+            for name in NAMES:
                 with open(package(name), "rb") as one, open(
                         os.path.join(place, "packages", os.path.basename(package(name))), "rb") as other:
                     self.assertEqual(one.read() == other.read(), True, name)
@@ -129,7 +92,7 @@ class Story(AliceAtPractice, unittest.TestCase):
         cls.addClassCleanup(cls.machine.stop)
         run("sh", "-c", f"mkdir {cls.machine.root}/packages && cp {DEBS}/*.deb {cls.machine.root}/packages")
         os.mkdir(f"{cls.machine.root}/older")
-        for name in ("lanyard", "lanyard-demo", "python3-lanyard"):
+        for name in NAMES:
             repack(package(name), f"{cls.machine.root}/older/{name}_0.9.0-1.deb", "0.9.0-1")
         cls.machine.start()
         cls.machine.root_does("apt-get --quiet update")
@@ -138,7 +101,7 @@ class Story(AliceAtPractice, unittest.TestCase):
         cls.machine.root_does("apt-get --quiet purge --yes lanyard lanyard-demo python3-lanyard")
 
     @classmethod
-    def install(cls, directory="/packages", names=("lanyard", "lanyard-demo", "python3-lanyard")):
+    def install(cls, directory="/packages", names=NAMES):
         paths = " ".join(f"{directory}/{name}_*.deb" for name in names)
         return cls.machine.root_does(f"apt-get --quiet install --yes --no-install-recommends --allow-downgrades {paths}")
 
@@ -236,8 +199,7 @@ class Plain(Story):
         self.token_works(issuer)
 
     def files(self):
-        found = self.machine.root_does("find / -xdev -path /proc -prune -o -path /dev -prune -o -print")
-        return sorted(path for path in found.splitlines() if not NOTES.match(path))
+        return files_besides_notes(self.machine)
 
     def alices(self):
         found = self.machine.root_does("find /home/alice/.local /home/alice/.config -printf '%p %s %T@\\n' | sort")

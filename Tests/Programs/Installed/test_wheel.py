@@ -72,8 +72,8 @@ class Wheel(unittest.TestCase):
         with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
             environment = {
                 "PATH": os.environ["PATH"], "HOME": place, "TZ": "Pacific/Kiritimati", "LC_ALL": "C",
-                "SOURCE_DATE_EPOCH": str(moment), "WHEEL_VERSION": self.version,
-                "WHEEL_LEVEL": os.environ.get("WHEEL_LEVEL", ""),
+                "SOURCE_DATE_EPOCH": str(moment), "PACK_VERSION": self.version,
+                "PACK_LEVEL": os.environ.get("PACK_LEVEL", ""),
             }
             run("sh", "-c", f'umask 077; exec "$0" "{place}/dist"', BUILD, env=environment, cwd=place)
             with open(WHEEL, "rb") as one, open(f"{place}/dist/{os.path.basename(WHEEL)}", "rb") as other:

@@ -616,6 +616,12 @@ class Tampering(Sampled):
             with self.subTest(sql=sql):
                 self.closes_the_vault(lambda file: file.ask(sql), STORE_FAILED, VAULT_CLOSED)
 
+    def test_store_of_a_later_version_is_refused_with_the_way_back(self):
+        self.closes_the_vault(lambda file: file.ask("PRAGMA user_version = 99"), VAULT_CLOSED)
+        last = self.agent.log().strip().splitlines()[-1]
+        self.assertIn("was written by a later version of the agent: it has format 99, and this version reads up to", last)
+        self.assertIn("Nothing was changed. Install the later version again.", last)
+
     def test_duplicate_row_is_reported(self):
         """With another index in place of the unique one."""
         def attack(file):

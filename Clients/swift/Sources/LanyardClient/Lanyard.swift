@@ -44,7 +44,7 @@ public struct Lanyard: Sendable {
   }
 
   /// The version of this client.
-  public static let version = "0.1.0"
+  public static let version = "1.0.0"
 
   /// Connects now, and returns the answer to `agent.hello`: the agent's name, version, features and limits.
   ///

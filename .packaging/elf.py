@@ -1,4 +1,4 @@
-"""What a program needs from outside, and how it finds a library that comes with it."""
+"""What a program needs from outside, which Debian package has it, and how it finds a library that comes with it."""
 
 import os
 import re
@@ -19,7 +19,7 @@ class Program:
         told = objdump("--private-headers", path)
         architecture = re.search(r"architecture: ([^,]+),", objdump("--file-headers", path))[1]
         if architecture not in LINUX_ARCHITECTURES:
-            raise SystemExit(f"wheel: {path} is for {architecture}; a wheel is made for x86_64 and aarch64.")
+            raise SystemExit(f"packaging: {path} is for {architecture}; packages are made for x86_64 and aarch64.")
         self.architecture = LINUX_ARCHITECTURES[architecture]
         self.needed = re.findall(r"^  NEEDED +(\S+)", told, re.MULTILINE)
         # "0x09691a75 0x00 05 GLIBC_2.2.5", below "required from libc.so.6:"
@@ -35,7 +35,7 @@ class Program:
             return LINKER_FEATURES[version]
         numbers = re.fullmatch(r"GLIBC_([0-9]+)\.([0-9]+)(?:\.[0-9]+)?", version)
         if not numbers:
-            raise SystemExit(f"wheel: {self.path} needs {version}, of which no release of glibc is known here.")
+            raise SystemExit(f"packaging: {self.path} needs {version}, of which no release of glibc is known here.")
         return int(numbers[1]), int(numbers[2])
 
     def look_for_libraries_in(self, *directories):
@@ -54,8 +54,39 @@ def system_library(name):
     listed = subprocess.run(["ldconfig", "-p"], check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
     found = re.search(rf"^\t{re.escape(name)} .* => (\S+)$", listed, re.MULTILINE)
     if not found:
-        raise SystemExit(f"wheel: {name} is not on this machine.")
+        raise SystemExit(f"packaging: {name} is not on this machine.")
     return os.path.realpath(found[1])
+
+
+def closure(programs, late=()):
+    """The system's libraries that programs load at their start, and those of `late`, which they open later, with all that
+    these need: the path of each by its name."""
+    found, open_names = {}, sorted({name for path in programs for name in Program(path).needed} | set(late))
+    while open_names:
+        name = open_names.pop()
+        if name not in found:
+            found[name] = system_library(name)
+            open_names += Program(found[name]).needed
+    return found
+
+
+def package_of(path):
+    """The Debian package that has a file, as its fields: Package, Version, Architecture, Source and so on.
+
+    A package that was built before directories were merged knows its file below /lib.
+    """
+    for place in (path, path.removeprefix("/usr")):
+        done = subprocess.run(["dpkg-query", "--search", place], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        if done.returncode == 0:
+            return package(done.stdout.split(": ")[0].split(",")[0])
+    raise SystemExit(f"packaging: no Debian package has {path}, so its version is not known.")
+
+
+def package(name):
+    """The fields of an installed Debian package."""
+    told = subprocess.run(["dpkg-query", "--status", name], check=True, stdout=subprocess.PIPE, text=True).stdout
+    fields = dict(re.findall(r"^(Package|Source|Version|Architecture|Maintainer|Section|Homepage|Multi-Arch): (.*)$", told, re.M))
+    return {**fields, "Source": fields.get("Source", fields["Package"])}
 
 
 def objdump(*words):
