@@ -188,18 +188,15 @@ test-mcp: build-tests ## `lanyard mcp`: the scenarios of the conformance suite, 
 test-proxy: build-tests packages-clients packages-desktop ## The proxy with curl, git, pip, Node.js and Python behind it, and raw bytes at it.
 	$(TEST_PROGRAMS) Tests/Programs/Proxy
 
-test-web: build-tests ## The page of `lanyard ui`: what attacks it, and what it costs.
+test-web: build-tests packages-web ## The page of `lanyard ui`: what attacks it, and what it costs.
 	$(TEST_PROGRAMS) Tests/Programs/Web
 
 test-fleet: build-tests packages-fleet ## What joins agents to an organisation: its metrics server and its log collectors, with real parts.
 	$(TEST_PROGRAMS) Tests/Programs/Fleet
 
-# A browser is needed besides what the page itself needs.
-test-web: packages-web
-
-.PHONY: packages-web pictures
 pictures: build-tests packages-web ## Make the pictures of docs/page.md: each page, in both schemes.
 	LANYARD_BIN=$(abspath $(RELEASE)) $(PYTHON_TESTS) Tests/Programs/Web/pictures.py
+
 # Without a package index it says that it skips.
 test-site: build-tests packages-site ## The site of `make site`: whole, linked, readable without scripts and a network.
 	$(TEST_PROGRAMS) Tests/Programs/Site

@@ -129,6 +129,7 @@ SUITES: Dict[str, Tuple[str, ...]] = {
         "Sources/Programs/lanyard-cli/Commands/UI/**",
         "Sources/Programs/lanyard-web/**",
         "Tests/Programs/Web/**",
+    ),
     "test-site": (
         ".packaging/site/**",
         "*.md",

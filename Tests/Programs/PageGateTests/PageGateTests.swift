@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Testing
 
-@testable import PageGate
+import PageGate
 
 /// Which requests are served. What a browser and a socket make of it is in `Tests/Programs/Web/test_attacks.py`.
 @Suite struct PageGateTests {
