@@ -65,19 +65,17 @@ public struct ContractRepository: Sendable {
 
   private func read(_ path: String) -> String? { try? String(contentsOf: top.appending(path: path), encoding: .utf8) }
 
-  /// Generated from the machines of `AgentCore` instead (Tests/Domain/AgentCoreTests/StateDiagram).
-  private static let stateDiagrams = ["exchange", "grant", "operation", "sign-out"].map {
-    "Schemas/generated/\($0)-states.md"
-  }
+  /// The end of the names of what the machines of `AgentCore` are rendered into instead (`StateDocument`).
+  private static let stateDiagramSuffix = "-states.md"
 
   /// Obsolete files in the folders of generated files.
   private var obsoleteFiles: [String] {
-    let rendered = Set(self.rendered.map(\.path) + Self.stateDiagrams)
+    let rendered = Set(self.rendered.map(\.path))
     let folders = ["Schemas/generated", PresetRenderer.agentFolder]
     return (SwiftRenderer.folders + folders).flatMap { folder in
       (FileManager.default.enumerator(atPath: top.appending(path: folder).path)?.compactMap { $0 as? String } ?? [])
         .filter { $0.hasSuffix(".swift") || $0.hasSuffix(".json") || $0.hasSuffix(".md") }
         .map { folder + "/" + $0 }
-    }.filter { !rendered.contains($0) }.sorted()
+    }.filter { !rendered.contains($0) && !$0.hasSuffix(Self.stateDiagramSuffix) }.sorted()
   }
 }
