@@ -53,7 +53,7 @@ struct ContractTests {
     credential.aws account roleArn sessionName? durationSeconds? endpoint? timeoutSeconds?
     exec.begin account program
     token.proof account method url fingerprint? nonce?
-    request.authorize account method url origins? grant? accounts? rejected? challenge? nonce? scopes? resource? prompt? timeoutSeconds?
+    request.authorize account method url hasBody? origins? grant? accounts? rejected? challenge? nonce? scopes? resource? prompt? timeoutSeconds?
     request.pass origin grant? passOrigins? sentBytes? receivedBytes?
     request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?
     authorization.check account capability context? waitSeconds?
@@ -90,7 +90,7 @@ struct ContractTests {
     connectivity.report online
     event.subscribe types? accounts? since?
     event.unsubscribe subscription
-    audit.list account? after? limit?
+    audit.list account? after? before? limit?
     audit.verify account? after? limit?
     grant.create client accounts methods scopes? resources? origins? passOrigins? authorizationDetailTypes? capabilities? agent? expiresInSeconds?
     grant.list

@@ -88,6 +88,11 @@ enum EveryMethod {
     GrantCreate.self,
     GrantList.self,
     GrantRevoke.self,
+    ApprovalList.self,
+    ApprovalDecide.self,
+    AccessRequest.self,
+    AccessList.self,
+    AccessDecide.self,
   ]
 
   /// Parses params as the agent does; nil if they are valid.
