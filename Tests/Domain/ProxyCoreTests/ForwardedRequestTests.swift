@@ -78,7 +78,8 @@ struct ForwardedRequestTests {
     #expect(refusal { try forwarded("GET /", ["Dropbox-API-Select-User: a"]) }?.name == "overrideRefused")
     #expect(refusal { try forwarded("GET /", ["Upgrade: websocket"]) }?.name == "upgradeRefused")
     for other in ["h2c, websocket", "tcp", "", "TLS/1.0"] {
-      #expect(refusal { try forwarded("GET /", ["Connection: Upgrade", "Upgrade: \(other)"]) }?.name == "upgradeRefused")
+      #expect(
+        refusal { try forwarded("GET /", ["Connection: Upgrade", "Upgrade: \(other)"]) }?.name == "upgradeRefused")
     }
     #expect(refusal { try forwarded("TRACE /") }?.status == 405)
     #expect(refusal { try forwarded("HEAD /", ["Content-Length: 1"]) }?.status == 400)
