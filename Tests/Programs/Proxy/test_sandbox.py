@@ -360,6 +360,8 @@ class Refusals(SandboxFixture):
         holder = os.path.dirname(os.path.realpath(self.agent.state))
         self.assertIn("the agent's accounts", self.refused("--read", holder))
         self.assertIn("Lanyard's configuration", self.refused("--write", os.path.dirname(configuration)))
+        for option in ("--read", "--write"):
+            self.assertIn("the administrator's files", self.refused(option, "/etc"))
 
     def test_no_socket_of_the_session_is_shown(self) -> None:
         """A mount that is only read keeps no program from connecting to a socket."""
