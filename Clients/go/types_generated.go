@@ -1715,10 +1715,11 @@ type MachineGrant struct {
 	Audience *string `json:"audience,omitempty"`
 	// For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300.
 	LifetimeSeconds *int64 `json:"lifetimeSeconds,omitempty"`
-	// For `githubApp`: the app's id or client id.
-	AppID *string `json:"appId,omitempty"`
-	// For `githubApp`: the number of the installation.
-	Installation *string `json:"installation,omitempty"`
+	// For `githubApp`: the app's id or client id, as a text (`^[A-Za-z0-9.]{1,128}$`) or a whole number. Told as a
+	// text.
+	AppID json.RawMessage `json:"appId,omitempty"`
+	// For `githubApp`: the number of the installation, as a text or a number. Told as a text.
+	Installation json.RawMessage `json:"installation,omitempty"`
 	// For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another user than
 	// the agent's and root, or that others can write, is refused.
 	Path *string `json:"path,omitempty"`

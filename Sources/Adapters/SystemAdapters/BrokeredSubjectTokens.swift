@@ -69,21 +69,23 @@ public struct BrokeredSubjectTokens: SubjectTokenFiles {
     }
   }
 
-  /// Nil for the three parts of a signed JWT (RFC 7515 §7.1) and white space behind them.
+  /// Nil for one word as tokens are (`b64token`, RFC 6750 §2.1), such as a signed JWT, and white space behind it: no file of
+  /// several lines, as keys, settings and lists of passwords are.
   package static func fault(in bytes: UnsafeRawBufferPointer) -> SubjectTokenFault? {
     if bytes.count > mostBytes { return .tooLarge }
     let text = bytes.prefix { $0 > 0x20 }
     let isAlone = bytes[text.endIndex...].allSatisfy { $0 <= 0x20 }
     if text.isEmpty { return isAlone ? .empty : .malformed }
-    let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    let isToken = parts.count == 3 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(isOfBase64URL) }
+    let word = text.prefix { $0 != UInt8(ascii: "=") }
+    let isToken =
+      !word.isEmpty && word.allSatisfy(isOfToken) && text[word.endIndex...].allSatisfy { $0 == UInt8(ascii: "=") }
     return isAlone && isToken ? nil : .malformed
   }
 
-  private static func isOfBase64URL(_ byte: UInt8) -> Bool {
+  private static func isOfToken(_ byte: UInt8) -> Bool {
     switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-    default: false
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: "-._~+/".utf8.contains(byte)
     }
   }
 

@@ -37,7 +37,10 @@ public struct ForwardedRequest: Sendable {
       throw .malformed("A HEAD request can't have a body.")
     }
     isWebSocket = WebSocketHandshake.isAsked(by: head)
-    guard isWebSocket || head.values("upgrade").isEmpty else {
+    // RFC 9110 section 7.8: a server may ignore an upgrade. Libraries offer HTTP/2 so, and go on without it.
+    let upgrades = head.values("upgrade").flatMap { FieldSyntax.tokens(of: $0) }
+    guard isWebSocket || head.values("upgrade").isEmpty || !upgrades.isEmpty && upgrades.allSatisfy({ $0 == "h2c" })
+    else {
       throw Refusal(501, "upgradeRefused", "The proxy forwards no other upgrade of a connection than to a WebSocket.")
     }
     guard head.values("content-type").count < 2 else {

@@ -57,6 +57,16 @@ struct ForwardedRequestTests {
     }
   }
 
+  @Test func offerOfHTTP2_isLeftOut() throws {
+    let offer = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQ"]
+    for fields in [offer, Array(offer.dropFirst())] {
+      let request = try forwarded("GET /", fields)
+      #expect(!request.isWebSocket)
+      let names = try request.fields(under: RequestNames(allowed: [])).all.map { $0.name.lowercased() }
+      #expect(!names.contains("upgrade") && !names.contains("http2-settings"))
+    }
+  }
+
   @Test func fieldsThatTurnTheRequestIntoAnotherAreRefused() {
     let fields = [
       "X-HTTP-Method-Override: DELETE", "x_http_method: PUT", "X-Original-URL: /admin", "X-Rewrite-URL: /",
@@ -67,7 +77,10 @@ struct ForwardedRequestTests {
     }
     #expect(refusal { try forwarded("GET /", ["Dropbox-API-Select-User: a"]) }?.name == "overrideRefused")
     #expect(refusal { try forwarded("GET /", ["Upgrade: websocket"]) }?.name == "upgradeRefused")
-    #expect(refusal { try forwarded("GET /", ["Connection: Upgrade", "Upgrade: h2c"]) }?.name == "upgradeRefused")
+    for other in ["h2c, websocket", "tcp", "", "TLS/1.0"] {
+      #expect(
+        refusal { try forwarded("GET /", ["Connection: Upgrade", "Upgrade: \(other)"]) }?.name == "upgradeRefused")
+    }
     #expect(refusal { try forwarded("TRACE /") }?.status == 405)
     #expect(refusal { try forwarded("HEAD /", ["Content-Length: 1"]) }?.status == 400)
   }

@@ -245,7 +245,12 @@ class TokenFileTests(Machines):
 
     def test_a_file_without_a_token_is_not_read(self):
         self.write("subject", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
-        self.told(1, "no signed JWT")
+        self.told(1, "no token in it")
+
+    def test_a_token_need_not_be_a_jwt(self):
+        self.write("subject", "opaque-subject_token+/~==\n")
+        self.answer("login", "pod")
+        self.assertEqual(self.server.at("/token")[0]["form"]["subject_token"], "opaque-subject_token+/~==")
 
     def test_a_large_file_is_told_as_one(self):
         self.write("subject", "a.b." + "c" * (64 << 10))

@@ -33,6 +33,7 @@ class RealSecrets(RealProvider):
         path = os.path.join(self.home, "key")
         with open(path, "w") as file:
             file.write(secret + end)
+        os.chmod(path, 0o600)
         return path
 
     def account(self, name):
@@ -74,6 +75,8 @@ class LoginTests(RealSecrets):
         self.add_provider()
         self.refused(2, "login", "idp", "--key-file", self.file(self.key()))
         self.refused(2, "login", "keys", "--device")
+        self.assertIn("what it was made for", self.refused(2, "login", "keys", "-s", "read", "--key-file", self.file(self.key())))
+        self.assertEqual(json.loads(self.answer("list", "--json"))["accounts"], [])
 
     def test_another_key_takes_the_place_and_ends_the_old_one(self):
         old, new = self.key(), self.key()

@@ -220,14 +220,16 @@ class Environment(ProxyFixture):
             "python3", "-c", "import json, os; print(json.dumps([dict(os.environ), open('/proc/self/cmdline').read(),"
             " open('/proc/self/environ').read()]))",
             before=("work",), no_proxy="*", NO_PROXY="*", LANYARD_TOKEN="old", LANYARD_TOKEN_FILE=grant,
-            SSL_CERT_DIR="/etc/ssl/certs").stdout)
+            SSL_CERT_DIR="/etc/ssl/certs", AWS_CA_BUNDLE="/etc/ssl/certs/ca-certificates.crt").stdout)
         variables, arguments, environment = seen
         secret = urllib.parse.urlsplit(variables["https_proxy"]).password
         self.assertEqual(len(secret), 43)
         for name in ("http_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
             self.assertEqual(variables[name], variables["https_proxy"])
-        for name in ("NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT"):
+        for name in ("NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT",
+                     "AWS_CA_BUNDLE"):
             self.assertEqual(variables[name], variables["SSL_CERT_FILE"])
+        self.assertNotIn("DENO_CERT", variables)
         for name in ("no_proxy", "NO_PROXY", "SSL_CERT_DIR", "LANYARD_TOKEN", "LANYARD_TOKEN_FILE", "LANYARD_GRANT_FILE"):
             self.assertNotIn(name, variables)
         self.assertEqual(variables["LANYARD_ACCOUNT"], self.alice)

@@ -350,12 +350,18 @@ class Refusals(SandboxFixture):
         # Of an agent that was told another directory than this program.
         os.symlink(self.agent.state, os.path.join(self.project, "accounts"))
         for path in (self.agent.state, os.path.join(self.agent.state, "lanyard.sqlite"), "accounts", "/proc/self/root" + self.agent.state):
-            self.assertIn("an agent's accounts", self.refused("--read", path))
-        self.assertIn("an agent's accounts", self.refused("--write", self.agent.state))
+            self.assertIn("agent's accounts", self.refused("--read", path))
+        self.assertIn("agent's accounts", self.refused("--write", self.agent.state))
+        # Of one that does not run.
+        other = self.directory()
+        self.write(os.path.join(other, "lanyard.sqlite"), "")
+        self.assertIn("an agent's accounts", self.refused("--read", other))
         # What only holds it, without a variable that names it: the running agent tells.
         holder = os.path.dirname(os.path.realpath(self.agent.state))
         self.assertIn("the agent's accounts", self.refused("--read", holder))
         self.assertIn("Lanyard's configuration", self.refused("--write", os.path.dirname(configuration)))
+        for option in ("--read", "--write"):
+            self.assertIn("the administrator's files", self.refused(option, "/etc"))
 
     def test_no_socket_of_the_session_is_shown(self) -> None:
         """A mount that is only read keeps no program from connecting to a socket."""

@@ -2389,8 +2389,9 @@ class MachineGrant(Record):
             Absent: `client_id`.
         audience: For `jwtBearer`: `aud` of the assertion. Absent: the token endpoint.
         lifetime_seconds: For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300.
-        app_id: For `githubApp`: the app's id or client id.
-        installation: For `githubApp`: the number of the installation.
+        app_id: For `githubApp`: the app's id or client id, as a text (`^[A-Za-z0-9.]{1,128}$`) or a whole number.
+            Told as a text.
+        installation: For `githubApp`: the number of the installation, as a text or a number. Told as a text.
         path: For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another
             user than the agent's and root, or that others can write, is refused.
     """
@@ -2399,8 +2400,8 @@ class MachineGrant(Record):
     subject: Optional[str] = None
     audience: Optional[str] = None
     lifetime_seconds: Optional[int] = None
-    app_id: Optional[str] = None
-    installation: Optional[str] = None
+    app_id: Optional[Any] = None
+    installation: Optional[Any] = None
     path: Optional[str] = None
 
 

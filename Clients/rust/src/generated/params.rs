@@ -1189,10 +1189,11 @@ inputs! {
         audience: String,
         /// For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300.
         lifetime_seconds = "lifetimeSeconds": u64,
-        /// For `githubApp`: the app's id or client id.
-        app_id = "appId": String,
-        /// For `githubApp`: the number of the installation.
-        installation: String,
+        /// For `githubApp`: the app's id or client id, as a text (`^[A-Za-z0-9.]{1,128}$`) or a whole number. Told as
+        /// a text.
+        app_id = "appId": Value,
+        /// For `githubApp`: the number of the installation, as a text or a number. Told as a text.
+        installation: Value,
         /// For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another user
         /// than the agent's and root, or that others can write, is refused.
         path: String,

@@ -585,8 +585,8 @@ export const MachineGrant: Shape<types.MachineGrant> =
     subject: optional(text),
     audience: optional(text),
     lifetimeSeconds: optional(integer),
-    appId: optional(text),
-    installation: optional(text),
+    appId: optional(anything),
+    installation: optional(anything),
     path: optional(text),
   }));
 

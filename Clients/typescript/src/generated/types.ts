@@ -1611,10 +1611,12 @@ export interface MachineGrant {
   readonly audience?: string | undefined;
   /** For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300. */
   readonly lifetimeSeconds?: number | undefined;
-  /** For `githubApp`: the app's id or client id. */
-  readonly appId?: string | undefined;
-  /** For `githubApp`: the number of the installation. */
-  readonly installation?: string | undefined;
+  /**
+   * For `githubApp`: the app's id or client id, as a text (`^[A-Za-z0-9.]{1,128}$`) or a whole number. Told as a text.
+   */
+  readonly appId?: unknown;
+  /** For `githubApp`: the number of the installation, as a text or a number. Told as a text. */
+  readonly installation?: unknown;
   /**
    * For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another user than the
    * agent's and root, or that others can write, is refused.

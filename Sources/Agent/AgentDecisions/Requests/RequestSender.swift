@@ -208,7 +208,7 @@ package struct RequestSender: Sendable {
     RequestMachine(
       method: request.method, target: try sendings.target(by: route),
       hasKey: request.hasIdempotencyKey, allowsAuthRetry: request.allowsAuthRetry,
-      followsRedirects: route.placement?.isInURL != true)
+      followsRedirects: route.placement?.isInURL != true, hasSignIn: route.placement == nil)
   }
 
   /// The provider as it is now: a person may have changed its origins or its authorities since the last look, have

@@ -53,8 +53,9 @@ extension Secret {
 extension JSONNode {
   /// A text, or a whole number as some servers write ids.
   var idText: String? {
-    if kind == .number, raw.allSatisfy({ (0x30...0x39).contains($0) }) { return String(decoding: raw, as: UTF8.self) }
-    return string
+    guard kind == .number else { return string }
+    let isWhole = raw.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
+    return isWhole ? String(decoding: raw, as: UTF8.self) : nil
   }
 
   /// True for a text that may have been another one (`MendedText.isDoubtful`).

@@ -40,7 +40,7 @@ extension ProviderClient {
     }
     let refusal = TokenEndpointRefusal(response, now: now)
     // What GitHub did not say tells nothing of the token, and neither does a limit of its requests.
-    let isOfTheToken = response.status == 204 || !refusal.isPage && refusal.description != nil
+    let isOfTheToken = response.status == 204 || isGitHubs(response, refusal)
     let status = isThrottled(response, refusal) ? 429 : isOfTheToken ? response.status : 502
     return .response(status: status, error: nil, retryAfter: refusal.retryAfter)
   }
@@ -66,8 +66,8 @@ extension ProviderClient {
       return .token(token, sentAt: response.sentAt)
     case 403 where isThrottled(response, refusal), 429:
       return .failed(.transient("throttled", retryAfter: pause ?? FailureClassifier.throttledPause))
-    // GitHub's refusals have a `message`. What a portal, a proxy or a gateway says tells nothing of the installation.
-    case 400...499 where refusal.isPage || refusal.description == nil:
+    // What a portal, a proxy or a gateway says tells nothing of the installation.
+    case 400...499 where !isGitHubs(response, refusal):
       return .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: pause))
     case 403 where saysSuspended(refusal):
       return .failed(.reauthenticate(reason: TokenMachine.installationSuspended))
@@ -77,6 +77,14 @@ extension ProviderClient {
       return .failed(.misconfigured("status\(response.status)"))
     default: return .failed(.transient("status\(response.status)", retryAfter: pause))
     }
+  }
+
+  /// GitHub's refusals are JSON with a `message`. Servers of its interface may leave that out, but not where the same status
+  /// has several meanings.
+  private func isGitHubs(_ response: HTTPResponse, _ refusal: TokenEndpointRefusal) -> Bool {
+    if refusal.isPage { return false }
+    if refusal.description != nil || response.status == 403 { return refusal.description != nil }
+    return ProviderJSON.read(response.body) { $0.kind == .object } ?? false
   }
 
   /// GitHub says "This installation has been suspended" (octokit/octokit.rb pull request 1307, read on 2026-11-29). Its 403

@@ -75,13 +75,16 @@ enum PolicyDraftHandler: MethodHandler {
 
   static func handle(_ params: PolicyDraft.Params, _ call: Call) async throws(AgentFailure) -> PolicyDraft.Result {
     await call.agent.lookAgain()
-    let provider = try await call.agent.vault.read { vault throws(AgentFailure) in
-      vault.providers.sorted(within: call.limits).first { $0.configuration.name == params.provider }
+    let (provider, replaced) = try await call.agent.vault.read { vault throws(AgentFailure) in
+      (
+        vault.providers.sorted(within: call.limits).first { $0.configuration.name == params.provider },
+        try vault.policies.inForce().first { $0.name == params.provider.text }?.version
+      )
     }
     let entry = try entry(of: provider, named: params.provider)
     do throws(DraftedPolicy.Refusal) {
       let policy = try DraftedPolicy(
-        entry, named: params.provider.text, allow: params.allow, confirm: params.confirm ?? [],
+        entry, named: params.provider.text, replacing: replaced, allow: params.allow, confirm: params.confirm ?? [],
         perHour: params.perHour.map(Int64.init))
       return PolicyDraft.Result(policy: policy.document)
     } catch {
@@ -108,7 +111,7 @@ enum PolicyDraftHandler: MethodHandler {
     guard let own = words.flatMap(entry.filled(with:)) ?? entry.filled(at: configuration.allowedOrigins) else {
       throw .invalidParameter("/provider", expected: "a provider whose origins are those of its preset")
     }
-    return own
+    return own.served(by: configuration)
   }
 
   private static func failure(_ refusal: DraftedPolicy.Refusal, _ entry: CatalogueEntry) -> AgentFailure {

@@ -20,7 +20,8 @@ enum ProviderAddHandler: MethodHandler {
   }
 
   private static func add(_ params: ProviderAdd.Params, _ call: Call) async throws(AgentFailure) -> ProviderAdd.Result {
-    if params.kind != .client, params.clientId == nil, params.clientSecret != nil || params.clientKey != nil {
+    if params.kind ?? .openid == .openid, params.clientId == nil, params.clientSecret != nil || params.clientKey != nil
+    {
       throw .invalidParameter("/clientId", expected: "the id of the client whose secret or key is given")
     }
     try await call.agent.vault.read { vault throws(AgentFailure) in try vault.providers.requireFree(params.name) }

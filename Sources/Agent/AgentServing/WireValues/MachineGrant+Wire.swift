@@ -6,6 +6,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import AgentSessions
 internal import AgentStore
+internal import JSONRPC
 
 extension Provider {
   /// A provider of a machine identity, as its members describe it, before its documents are read.
@@ -100,8 +101,10 @@ extension MachineGrant {
         Assertion(
           subject: wire.subject, audience: wire.audience, lifetimeSeconds: wire.lifetimeSeconds.map { Int64($0) }))
     case .githubApp:
-      guard let appID = wire.appId else { throw .invalidParameter("/machine/appId", expected: "the app's id") }
-      guard let number = wire.installation else {
+      guard let appID = wire.appId?.id(upTo: 128) else {
+        throw .invalidParameter("/machine/appId", expected: "the app's id or client id: letters, digits and periods")
+      }
+      guard let number = wire.installation?.id(upTo: 32), number.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
         throw .invalidParameter("/machine/installation", expected: "the number of the installation")
       }
       self = .githubApp(Installation(appID: appID, number: number))
@@ -125,8 +128,30 @@ extension WireMachineGrant {
         grant: .jwtBearer, subject: assertion.subject, audience: assertion.audience,
         lifetimeSeconds: assertion.lifetimeSeconds.map { Int($0) })
     case .githubApp(let installation):
-      self.init(grant: .githubApp, appId: installation.appID, installation: installation.number)
+      self.init(
+        grant: .githubApp, appId: RawJSON(id: installation.appID), installation: RawJSON(id: installation.number))
     case .tokenFile(let path): self.init(grant: .tokenFile, path: path)
+    }
+  }
+}
+
+extension RawJSON {
+  fileprivate init(id: String) { self.init { $0.string(id) } }
+
+  /// A whole number, or a text of letters, digits and periods: GitHub writes ids as both. Nil for anything else.
+  fileprivate func id(upTo most: Int) -> String? {
+    withBytes { bytes in
+      let quote = UInt8(ascii: "\"")
+      let isText = bytes.count > 2 && bytes.first == quote && bytes.last == quote
+      let id = isText ? bytes[1..<bytes.count - 1] : bytes[...]
+      let isID = id.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39: true
+        case 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."): isText
+        default: false
+        }
+      }
+      return isID && id.count <= most ? String(decoding: id, as: UTF8.self) : nil
     }
   }
 }

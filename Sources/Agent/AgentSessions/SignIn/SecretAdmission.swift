@@ -123,8 +123,8 @@ package struct SecretAdmission: Sendable {
       var end = bytes.count
       if bytes[..<end].last == 0x0A { end -= 1 }
       if bytes[..<end].last == 0x0D { end -= 1 }
-      let isText = bytes[..<end].allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-      return isText && (1...mostBytes).contains(end) ? end : nil
+      let text = UnsafeRawBufferPointer(rebasing: bytes[..<end])
+      return !hasControl(text) && (1...mostBytes).contains(end) ? end : nil
     }
     guard let length else {
       throw .invalidParameter(
@@ -132,5 +132,11 @@ package struct SecretAdmission: Sendable {
     }
     guard length < given.count else { return given }
     return given.withBytes { Secret(copying: UnsafeRawBufferPointer(rebasing: $0[..<length])) }
+  }
+
+  /// True for UTF-8 with a control character: of ASCII, or U+0080 to U+009F, of which one ends a line, too.
+  private static func hasControl(_ text: UnsafeRawBufferPointer) -> Bool {
+    zip(text, text.dropFirst()).contains { $0 == 0xC2 && (0x80...0x9F).contains($1) }
+      || text.contains { $0 < 0x20 || $0 == 0x7F }
   }
 }

@@ -19,7 +19,7 @@ extension SubjectTokenFault {
     case .tooLarge:
       "There is no token, since \(file) is larger than 64 KiB, as no token is. Add the provider with the file that has the token."
     case .malformed:
-      "There is no token, since \(file) has no signed JWT in it. Add the provider with the file that has the token."
+      "There is no token, since \(file) has no token in it. Add the provider with the file that has the token."
     }
   }
 }

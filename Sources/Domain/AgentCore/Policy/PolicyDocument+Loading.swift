@@ -8,6 +8,8 @@ extension PolicyDocument {
   static let mostForbids = 256
   static let mostRequestRules = 64
   static let mostBudget: Int64 = 1_000_000
+  /// What JSON carries without loss.
+  static let latestVersion: Int64 = 1 << 53 - 1
   /// In seconds: a program that waits longer has mostly given up.
   static let longestApprovalWait: Int64 = 300
 
@@ -107,7 +109,7 @@ private struct PolicyLoader {
     if let name, let expectedName, name != expectedName {
       reader.problems.add("/name", "The document's name differs from the name that it is set under.")
     }
-    let version = reader.integer(root["version"], in: 1...(1 << 53 - 1))
+    let version = reader.integer(root["version"], in: 1...PolicyDocument.latestVersion)
     _ = reader.text(root["description"], most: 1024)
     let tiers = tiers(root["tiers"])
     let defaults = Conditions(

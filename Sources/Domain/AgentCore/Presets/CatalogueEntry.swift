@@ -94,6 +94,20 @@ public struct CatalogueEntry: Hashable, Sendable {
     return entry
   }
 
+  /// The entry as the provider has it that was added with these settings. Its own origins are where the service is, such as a
+  /// gateway of the same interface: an operation elsewhere is at the one that stands in that one's place, else at the first.
+  public func served(by provider: ProviderConfiguration) -> CatalogueEntry {
+    var entry = self
+    if provider.kind == .secret { entry.secret = provider.secret }
+    let origins = provider.allowedOrigins.compactMap { RequestTarget.origin($0) }
+    guard let first = origins.first else { return entry }
+    for (index, operation) in operations.enumerated() where !origins.contains(operation.origin) {
+      let place = allowedOrigins.firstIndex(of: operation.origin) ?? 0
+      entry.operations[index].origin = origins.indices.contains(place) ? origins[place] : first
+    }
+    return entry
+  }
+
   /// How a secret is used at a provider with these origins. A question that the service answers elsewhere is left out: the
   /// secret goes to these and nowhere else.
   public func secret(at origins: [String]) -> SecretSettings? {

@@ -5,6 +5,8 @@ public import JSONRPC
 public struct DraftedPolicy: Hashable, Sendable {
   /// The policy's name.
   public let name: String
+  /// The agent takes no other document with the version of the one that is there.
+  public let version: Int64
   /// The service's own name, for the description.
   private let title: String
   /// Ordered by name.
@@ -34,8 +36,11 @@ public struct DraftedPolicy: Hashable, Sendable {
 
   /// Drafts a policy of the operations that `allow` and `confirm` name: each by its name, or all of a kind by `read`,
   /// `write` or `delete`. The person is asked before those of `confirm`. Each may be used `perHour` times an hour.
+  ///
+  /// - Parameter replaced: the version of the policy that has this name already.
   public init(
-    _ entry: CatalogueEntry, named name: String, allow: [String], confirm: [String] = [], perHour: Int64? = nil
+    _ entry: CatalogueEntry, named name: String, replacing replaced: Int64? = nil, allow: [String],
+    confirm: [String] = [], perHour: Int64? = nil
   ) throws(Refusal) {
     guard !entry.operations.isEmpty else { throw .noOperations }
     if let perHour, !(1...PolicyDocument.mostBudget).contains(perHour) { throw .budget }
@@ -51,6 +56,7 @@ public struct DraftedPolicy: Hashable, Sendable {
       for operation in operations { meant[operation.name] = Entry(operation: operation, asks: true) }
     }
     self.name = name
+    version = min(replaced ?? 0, PolicyDocument.latestVersion - 1) + 1
     title = entry.title
     capabilities = meant.values.sorted { $0.operation.name < $1.operation.name }
     self.perHour = perHour
@@ -62,7 +68,7 @@ public struct DraftedPolicy: Hashable, Sendable {
     RawJSON { writer in
       writer.beginObject()
       writer.member("name", name)
-      writer.member("version", Int64(1))
+      writer.member("version", version)
       writer.member("description", "What programs may do at \(title).")
       writer.key("capabilities")
       writer.beginObject()

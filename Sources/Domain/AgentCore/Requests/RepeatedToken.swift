@@ -9,8 +9,8 @@
 /// A text is walked once, whatever the number of tokens is: at each byte only the tokens are compared that can begin there, and
 /// only if the next byte can go on with one of them.
 public struct RepeatedToken {
-  /// A shorter token occurs in texts by chance.
-  static let leastBytes = 8
+  /// A shorter one occurs in texts by chance. Passwords that people were given may have a few characters.
+  static let leastBytes = 4
 
   /// So often a text is read in more ways than one. A text that has more of them, as one of backslashes alone has for a
   /// secret of backslashes, counts as one with a token.

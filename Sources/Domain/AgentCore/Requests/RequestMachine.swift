@@ -50,6 +50,7 @@ public struct RequestMachine: Sendable {
   private let hasKey: Bool
   private let allowsAuthRetry: Bool
   private let followsRedirects: Bool
+  private let hasSignIn: Bool
   private var state = State.sending
   /// Where the request goes.
   public private(set) var target: RequestTarget
@@ -66,13 +67,16 @@ public struct RequestMachine: Sendable {
   ///   - hasKey: the request has an idempotency key, so that the server performs it once even if it comes twice.
   ///   - allowsAuthRetry: a refused token may be replaced, and the request sent again.
   ///   - followsRedirects: false for a credential in the URL, which the server may repeat in the next one.
+  ///   - hasSignIn: a sign-in could bring what a challenge demands; false for a secret, which has what it was made for.
   public init(
-    method: String, target: RequestTarget, hasKey: Bool, allowsAuthRetry: Bool, followsRedirects: Bool = true
+    method: String, target: RequestTarget, hasKey: Bool, allowsAuthRetry: Bool, followsRedirects: Bool = true,
+    hasSignIn: Bool = true
   ) {
     self.method = method
     self.hasKey = hasKey
     self.allowsAuthRetry = allowsAuthRetry
     self.followsRedirects = followsRedirects
+    self.hasSignIn = hasSignIn
     self.target = target
   }
 
@@ -138,7 +142,9 @@ public struct RequestMachine: Sendable {
   }
 
   private mutating func demanded(by response: Response) -> Action? {
-    guard let demand = InteractionDemand(AuthenticationChallenge.all(in: response.challenges)) else { return nil }
+    guard hasSignIn, let demand = InteractionDemand(AuthenticationChallenge.all(in: response.challenges)) else {
+      return nil
+    }
     state = .ended
     return .interact(demand)
   }

@@ -18,6 +18,9 @@ extension TokenMachine {
   /// The provider's accounts hold secrets.
   public var holdsSecret: Bool { grant.replay.rule.secrets != nil }
 
+  /// The provider confirms a secret once, when the person adds it: nothing ever asks it again.
+  public var isConfirmedOnce: Bool { grant.replay.rule.secrets?.isAsked == false }
+
   /// Where the secret stands in a request; nil for an account that holds none.
   public var secretPlacement: SecretPlacement? { grant.replay.rule.secrets?.placement }
 

@@ -197,6 +197,10 @@ struct Login: ParsableCommand {
     if device || paste || isImport {
       throw .usage("\(provider) takes a key: leave out --device, --paste and --import. Nothing was changed.")
     }
+    if !scope.isEmpty || !acrValues.isEmpty || maxAge != nil || claims != nil || details != nil {
+      throw .usage(
+        "\(provider) takes a key, which has what it was made for: leave out --scope and the like. Nothing was changed.")
+    }
     let account = try common.namedAccount(via: &agent)
     if account != nil, alias != nil || username != nil {
       throw .usage("An account that is there keeps its names. Leave out --alias and --username.")

@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "66139147ee864fef43aa14715441adb8951bc00185105e730e7d0b4aa8427771"
+  public static let schemaDigest = "e7f141db1772e81e8a1a41dbf1341aa3accf9a225b866a31cad66c372f9c5601"
 }

@@ -74,16 +74,6 @@ extension TextRule {
     TextPattern(
       #"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$"#,
       [.init(0x3ff000000000000, 0x0, 4...4), .init(0x200000000000, 0x0, 1...1), .init(0x3ff000000000000, 0x0, 2...2), .init(0x200000000000, 0x0, 1...1), .init(0x3ff000000000000, 0x0, 2...2), .init(0x0, 0x100000, 1...1), .init(0x3ff000000000000, 0x0, 2...2), .init(0x400000000000000, 0x0, 1...1), .init(0x3ff000000000000, 0x0, 2...2), .init(0x400000000000000, 0x0, 1...1), .init(0x3ff000000000000, 0x0, 2...2), .init(0x400000000000, 0x0, 1...1), .init(0x3ff000000000000, 0x0, 3...3), .init(0x0, 0x4000000, 1...1)]))
-  static let machineGrantAppId = TextRule(
-    1...128,
-    TextPattern(
-      #"^[A-Za-z0-9.]+$"#,
-      [.init(0x3ff400000000000, 0x7fffffe07fffffe, 1...Int.max)]))
-  static let machineGrantInstallation = TextRule(
-    1...32,
-    TextPattern(
-      #"^[0-9]+$"#,
-      [.init(0x3ff000000000000, 0x0, 1...Int.max)]))
   static let methodPattern = TextRule(
     1...64,
     TextPattern(

@@ -1537,10 +1537,11 @@ public struct WireMachineGrant: WireReadable, WireWritable, Sendable {
   public var audience: String?
   /// For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300.
   public var lifetimeSeconds: Int?
-  /// For `githubApp`: the app's id or client id.
-  public var appId: String?
-  /// For `githubApp`: the number of the installation.
-  public var installation: String?
+  /// For `githubApp`: the app's id or client id, as a text (`^[A-Za-z0-9.]{1,128}$`) or a whole number. Told as a
+  /// text.
+  public var appId: RawJSON?
+  /// For `githubApp`: the number of the installation, as a text or a number. Told as a text.
+  public var installation: RawJSON?
   /// For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another user than
   /// the agent's and root, or that others can write, is refused.
   public var path: String?
@@ -1550,8 +1551,8 @@ public struct WireMachineGrant: WireReadable, WireWritable, Sendable {
     subject: String? = nil,
     audience: String? = nil,
     lifetimeSeconds: Int? = nil,
-    appId: String? = nil,
-    installation: String? = nil,
+    appId: RawJSON? = nil,
+    installation: RawJSON? = nil,
     path: String? = nil
   ) {
     self.grant = grant
@@ -1569,8 +1570,8 @@ public struct WireMachineGrant: WireReadable, WireWritable, Sendable {
     var subject: String?
     var audience: String?
     var lifetimeSeconds: Int?
-    var appId: String?
-    var installation: String?
+    var appId: RawJSON?
+    var installation: RawJSON?
     var path: String?
     for (memberName, memberValue) in node.members {
       if memberName.isText("grant") {
@@ -1582,9 +1583,9 @@ public struct WireMachineGrant: WireReadable, WireWritable, Sendable {
       } else if memberName.isText("lifetimeSeconds") {
         lifetimeSeconds = try reading("lifetimeSeconds") { () throws(ParamsProblem) in try memberValue.integer(10...3600) }
       } else if memberName.isText("appId") {
-        appId = try reading("appId") { () throws(ParamsProblem) in try memberValue.text(.machineGrantAppId) }
+        appId = try reading("appId") { () throws(ParamsProblem) in try memberValue.json() }
       } else if memberName.isText("installation") {
-        installation = try reading("installation") { () throws(ParamsProblem) in try memberValue.text(.machineGrantInstallation) }
+        installation = try reading("installation") { () throws(ParamsProblem) in try memberValue.json() }
       } else if memberName.isText("path") {
         path = try reading("path") { () throws(ParamsProblem) in try memberValue.text(TextRule(2...240)) }
       } else {
@@ -1619,11 +1620,11 @@ public struct WireMachineGrant: WireReadable, WireWritable, Sendable {
     }
     if let appId {
       writer.key("appId")
-      writer.string(appId)
+      appId.write(to: &writer)
     }
     if let installation {
       writer.key("installation")
-      writer.string(installation)
+      installation.write(to: &writer)
     }
     if let path {
       writer.key("path")

@@ -24,6 +24,31 @@ struct DraftedPolicyTests {
     } catch { return error }
   }
 
+  @Test func providerAtAnotherHost_hasItsRequestsThere() throws {
+    let entry = try #require(CatalogueEntry.named("github-token"))
+    let name = try #require(ProviderName("hub"))
+    var provider = ProviderConfiguration(name: name, issuer: "https://hub.example", clientID: "")
+    provider.kind = .secret
+    provider.secret = SecretSettings()
+    provider.allowedOrigins = ["https://Hub.example:443"]
+    let drafted = try DraftedPolicy(entry.served(by: provider), named: "p", allow: ["user.get"])
+    let policy = try PolicyDocument(parsing: drafted.document.withBytes { [UInt8]($0) }, expectedName: "p")
+    let url = try #require(HTTPURL("https://hub.example/user"))
+    #expect(
+      try RequestNaming(of: "GET", url, isForAgent: false, under: .document(policy)) == .capabilities(["user.get"]))
+    // Nothing confirms a key there: a day later it would be refused for good.
+    #expect(policy.capabilities["user.get"]?.onlineWithin == .seconds(315_576_000))
+    provider.allowedOrigins = ["https://hub.example", "https://api.github.com"]
+    #expect(entry.served(by: provider).operations == entry.operations)
+  }
+
+  @Test func draft_followsThePolicyThatIsThere() throws {
+    let entry = try #require(CatalogueEntry.named("github"))
+    #expect(try DraftedPolicy(entry, named: "p", allow: ["read"]).version == 1)
+    #expect(try DraftedPolicy(entry, named: "p", replacing: 7, allow: ["read"]).version == 8)
+    #expect(try DraftedPolicy(entry, named: "p", replacing: 1 << 53 - 1, allow: ["read"]).version == 1 << 53 - 1)
+  }
+
   @Test func namedOperations_areCapabilities_withTheirRequests() throws {
     let policy = try draft("github", allow: ["issues.list", "issues.comment"])
     #expect(Set(policy.capabilities.keys) == ["issues.list", "issues.comment"])

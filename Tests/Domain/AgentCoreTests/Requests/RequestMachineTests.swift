@@ -29,6 +29,14 @@ import Testing
     #expect(machine.attempts == 1 && !machine.isRefreshed)
   }
 
+  @Test(arguments: [401, 403])
+  func demandOfASecret_isAnswered(status: Int) throws {
+    var machine = RequestMachine(
+      method: "GET", target: try target(), hasKey: false, allowsAuthRetry: false, hasSignIn: false)
+    machine.sent()
+    #expect(machine.answered(.init(status: status, challenges: [Self.scope]), fingerprint: "f1") == .answer)
+  }
+
   // MARK: nonces of proofs (RFC 9449)
 
   private static let nonce = #"DPoP error="use_dpop_nonce", error_description="nonce needed""#

@@ -3246,10 +3246,11 @@ public struct MachineGrant: Record, WireRecord {
   public var audience: String?
   /// For `jwtBearer`: from `iat` to `exp` of the assertion. Absent: 300.
   public var lifetimeSeconds: Int?
-  /// For `githubApp`: the app's id or client id.
-  public var appId: String?
-  /// For `githubApp`: the number of the installation.
-  public var installation: String?
+  /// For `githubApp`: the app's id or client id, as a text (`^[A-Za-z0-9.]{1,128}$`) or a whole number. Told as a
+  /// text.
+  public var appId: JSON?
+  /// For `githubApp`: the number of the installation, as a text or a number. Told as a text.
+  public var installation: JSON?
   /// For `tokenFile`: the absolute path of the file, which is read anew at each exchange. One of another user than
   /// the agent's and root, or that others can write, is refused.
   public var path: String?
@@ -3261,8 +3262,8 @@ public struct MachineGrant: Record, WireRecord {
     subject: String? = nil,
     audience: String? = nil,
     lifetimeSeconds: Int? = nil,
-    appId: String? = nil,
-    installation: String? = nil,
+    appId: JSON? = nil,
+    installation: JSON? = nil,
     path: String? = nil,
     extra: ExtraMembers = [:]
   ) {

@@ -28,8 +28,13 @@ extension Account {
     let age = profile.lastOnlineAuthAt.map { dependencies.time.elapsed(since: $0, by: profile.provider) }
     let time = dependencies.time.reading(for: profile.provider)
     let stepUps = dependencies.stepUps.known(id)
+    let connectivity = dependencies.connectivity
+    // Where no request ever shows that the provider can be reached, it can be unless something says otherwise.
+    let isReachable =
+      machine.isConfirmedOnce
+      ? !connectivity.isUnreachable(profile.provider) : connectivity.isReachable(profile.provider)
     let isOnline =
-      dependencies.connectivity.isReachable(profile.provider)
+      isReachable
       && !(rareParts.confirmer?.lacksAnswer ?? machine.lacksAnswer)
     var facts = PolicyFacts(
       state: PolicyFacts.State(machine.toldState), isOnline: isOnline,

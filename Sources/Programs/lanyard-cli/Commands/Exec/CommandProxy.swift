@@ -161,8 +161,19 @@ extension ChildEnvironment {
 
   static let proxyNames = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
   static let nodeSwitch = "NODE_USE_ENV_PROXY"
-  static let certificateNames = [
-    "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT",
+  /// The variables in which programs look for authorities: the usual ones, and of the others those that are set here, since a
+  /// program prefers them to the usual ones.
+  static var certificateNames: [String] {
+    [
+      "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT",
+    ] + otherCertificateNames.filter { Environment.value($0) != nil }
+  }
+
+  private static let otherCertificateNames = [
+    "AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "DENO_CERT",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "HTTPLIB2_CA_CERTS", "NIX_SSL_CERT_FILE", "NPM_CONFIG_CAFILE",
+    "PERL_LWP_SSL_CA_FILE",
+    "npm_config_cafile",
   ]
 
   /// Of the variables of this project: neither tokens nor grants.

@@ -19,6 +19,8 @@ struct SandboxPlaces {
       (AgentPaths.stateDirectory, "the agent's accounts"),
       (Self.stateOfTheRunningAgent, "the agent's accounts"),
       (try StoreFile.configuration("lanyard"), "Lanyard's configuration"),
+      // What is hidden would come back with a directory that holds it.
+      (Self.administrators, "the administrator's files for Lanyard"),
     ]
     // Without a place there is no socket, either.
     if let socket = try? AgentPaths.socket() { places.append((AgentPaths.directory(of: socket), "the agent's socket")) }
@@ -135,7 +137,9 @@ struct SandboxPlaces {
   }
 
   /// The administrator's file for Lanyard may name what is of no concern to a program.
-  static var hidden: [String] { ["/etc/lanyard"].filter(isDirectory) }
+  static var hidden: [String] { [administrators].filter(isDirectory) }
+
+  private static let administrators = "/etc/lanyard"
 
   static var settings: [String] {
     ["/proc/acpi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"].filter { real($0) != nil }
