@@ -163,7 +163,9 @@ struct ProxyScope: Sendable {
     let chosen = found.filter { $0.id == name }.first ?? (found.count == 1 ? found[0] : nil)
     guard let chosen else {
       throw .usage(
-        found.isEmpty ? "There is no grant \(name)." : "Several grants have the client \(name). Name one by its id.",
+        found.isEmpty
+          ? "There is no grant \(name)."
+          : "Several grants are for \(name). Name one by its id: \(found.map(\.id).joined(separator: ", ")).",
         hints: ["`lanyard grant list` lists them, `lanyard help grant create` shows how to make one."])
     }
     return chosen
