@@ -67,7 +67,8 @@ class LoginTests(RealSecrets):
 
     def test_a_refused_key_is_told_and_not_stored(self):
         told = self.refused(4, "login", "keys", "--key-file", self.file("key-of-nobody"))
-        self.assertIn("refuses this secret", told)
+        self.assertRegex(told, r"The provider keys \(.+\) refuses this secret. Nothing was kept.\n")
+        self.assertEqual(advice(told), ["lanyard login keys"])
         self.assertEqual(json.loads(self.answer("list", "--json"))["accounts"], [])
 
     def test_options_of_keys_need_a_provider_of_keys(self):
