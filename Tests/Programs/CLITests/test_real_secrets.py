@@ -64,6 +64,8 @@ class LoginTests(RealSecrets):
         key = self.key()
         self.answer("login", "keys", "--key-file", "-", "--alias", "work", input=key + "\n")
         self.assertEqual(self.answer("token", "work"), key + "\n")
+        self.assertEqual(
+            self.answer("account", "show", "work"), "work has a key or a password, which needs no browser.\n")
 
     def test_a_refused_key_is_told_and_not_stored(self):
         told = self.refused(4, "login", "keys", "--key-file", self.file("key-of-nobody"))
