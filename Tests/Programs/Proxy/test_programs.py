@@ -252,6 +252,12 @@ class Environment(ProxyFixture):
         self.assertEqual(json.loads(ran.stderr)["error"]["name"], "usage")
         self.assertFalse(os.path.exists(os.path.join(self.place, "ran")))
 
+    def test_several_grants_of_one_name_are_named_by_their_ids(self) -> None:
+        ids = {self.grant("ci"), self.grant("ci")}
+        ran = self.lanyard("exec", "--proxy", "--grant", "ci", "--", "true", status=2)
+        told = ran.stderr.partition("Several grants are for ci. Name one by its id: ")[2].partition(".\n")[0]
+        self.assertEqual(set(told.split(", ")), ids)
+
     def test_a_refused_tunnel_is_told_also_if_the_command_ends_at_once(self) -> None:
         ran = self.lanyard("exec", "--proxy", "--", "curl", "-sS", "https://elsewhere.example/", status=56)
         told = "lanyard proxy: https://elsewhere.example is not among the origins of this proxy"
