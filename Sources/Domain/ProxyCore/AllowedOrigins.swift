@@ -25,7 +25,12 @@ public struct AllowedOrigins: Hashable, Sendable {
   public func check(_ url: HTTPURL) throws(Refusal) {
     guard !contains(url) else { return }
     throw Refusal(
-      403, "originNotAllowed", "\(url.origin) is not among the origins of this proxy: \(shown). Nothing was sent.")
+      403, "originNotAllowed",
+      """
+      \(url.origin) is not among the origins of this proxy: \(shown). Nothing was sent. For the accounts of a provider, \
+      `lanyard provider update NAME --allowed-origin ORIGIN` lists it beside the others; without a token, --pass lets it \
+      through. Then start the proxy again.
+      """)
   }
 
   private static let mostShown = 5

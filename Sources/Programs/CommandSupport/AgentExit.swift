@@ -57,8 +57,16 @@ enum AgentExit {
     switch self {
     case .alreadyRunning: ["Set LANYARD_SOCKET to the socket of that agent, or end that agent first."]
     case .unsafeDirectory: ["Only you may have access to the agent's directories: `chmod 700` them, or choose others."]
+    case .storeFailure where Self.isDiskFull: ["The disk under it is full: make room there, then try again."]
     case .storeFailure, .vaultNotOpened: ["`lanyard doctor` says what is wrong with the store."]
     default: []
     }
+  }
+
+  /// Less than a store needs to begin is free where the state is.
+  private static var isDiskFull: Bool {
+    var room = statvfs()
+    guard let state = AgentPaths.stateDirectory, statvfs(state, &room) == 0 else { return false }
+    return UInt64(room.f_bavail) * UInt64(room.f_frsize) < 64 << 10
   }
 }

@@ -63,7 +63,8 @@ public enum ErrorMessages {
     for hint in [byName(name, account: account)] + remedies.map({ byRemedy($0, account: account) }) {
       if let hint, !hints.contains(hint) { hints.append(hint) }
     }
-    if let wait = data?["retryAfterMs"]?.integer, wait > 0 {
+    // Nobody types a command again sooner.
+    if let wait = data?["retryAfterMs"]?.integer, wait > 1000 {
       hints.append("Try again in \((wait + 999) / 1000) s.")
     }
     return hints

@@ -28,6 +28,9 @@ struct LanyardMCP {
     let signals = lanyard_signalfd()
     let server = make()
     server.shutdown.guardEnd(signals: signals)
+    if Terminal.canAsk {
+      Output.note("The program of an AI agent starts this, and writes messages of MCP to it. Ctrl-C ends it.")
+    }
     InputLoop(server: server, signals: signals).run()
     server.shutdown.finish()
     Process.exit(.success)

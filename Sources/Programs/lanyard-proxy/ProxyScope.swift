@@ -89,7 +89,17 @@ struct ProxyScope: Sendable {
     passes = try Self.passes(options, known, origins)
     let isOfGrant = known != nil && options.pass.isEmpty
     passOption = isOfGrant || passes.isEmpty ? nil : passes
-    guard origins.all.isEmpty, passes.isEmpty, !options.mayForwardNothing else { return }
+    // Forgotten since: a grant lasts longer than its accounts.
+    let lost = accounts.isEmpty ? known.map { "The grant \($0.client) covers no account that is here." } : nil
+    guard origins.all.isEmpty, passes.isEmpty, !options.mayForwardNothing else {
+      if let lost { Output.note(Text.shown(lost + " No request gets a token: `lanyard help grant create`.")) }
+      return
+    }
+    if let lost {
+      throw CommandFailure(
+        .other, name: "noOrigins", Text.shown(lost + " The proxy was not started."),
+        hints: ["`lanyard grant list` lists them, `lanyard help grant create` shows how to make one."])
+    }
     let command =
       accounts.first?.allowance.command(addingOrigin: "https://api.example")
       ?? "lanyard provider update NAME --allowed-origin https://api.example"
@@ -163,7 +173,9 @@ struct ProxyScope: Sendable {
     let chosen = found.filter { $0.id == name }.first ?? (found.count == 1 ? found[0] : nil)
     guard let chosen else {
       throw .usage(
-        found.isEmpty ? "There is no grant \(name)." : "Several grants have the client \(name). Name one by its id.",
+        found.isEmpty
+          ? "There is no grant \(name)."
+          : "Several grants are for \(name). Name one by its id: \(found.map(\.id).joined(separator: ", ")).",
         hints: ["`lanyard grant list` lists them, `lanyard help grant create` shows how to make one."])
     }
     return chosen

@@ -65,7 +65,7 @@ class CanTests(Person):
 Denied: work may not do order.view now.
   Why     The provider last confirmed this account 49 hours ago; offline this is allowed for 48 hours.
           This needs your PIN, given less than 12 hours ago, to confirm that it is you.
-  Help    Try again when the provider can be reached; the agent then asks it.
+  Help    Try again in a moment, or once the provider can be reached: the agent asks it.
           Confirm that it is you: `lanyard step-up work`.
   Policy  field, version 2
 """)
@@ -103,7 +103,7 @@ Denied: work may not do order.view now.
         told = self.told(denied(("clockSuspect", {"behindSeconds": 600}), remedies=["connect"]), code=6)
         self.assertIn("10 minutes behind", told)
         self.assertIn("Help    Set the clock of this machine.\n", told)
-        self.assertIn("the agent then asks it", told)
+        self.assertIn("the agent asks it", told)
 
     def test_read_only_exits_with_0(self):
         told = self.told(decision("readOnly", "reauthenticationRequired", [("reauthenticationRequired", None)],

@@ -127,6 +127,17 @@ class OwnServerTests(Person):
             with self.subTest(words):
                 self.refused(2, *words)
 
+    def test_a_grant_that_can_not_be_read_is_told_at_the_start(self):
+        missing = os.path.join(self.home, "cluade.grant")
+        for words, environment in ((["--grant", missing], {}), ([], {"LANYARD_GRANT_FILE": missing})):
+            with self.subTest(words):
+                told = self.refused(2, "mcp", "--self", *words, environment=environment)
+                self.assertIn(f"{missing}, can't be read: No such file or directory.", told)
+
+    def test_a_person_at_a_terminal_hears_what_it_waits_for(self):
+        screen = self.on_terminal("mcp", "--self", "--grant", self.grant, interrupt_after="writes messages of MCP")
+        self.assertIn("The program of an AI agent starts this", screen.text)
+
     def test_the_grant_of_the_option_is_said_on_each_connection_and_its_secret_nowhere_else(self):
         client = self.serve("--grant", self.grant, answers={"account.list": {"accounts": [WORK]}},
                             environment={"LANYARD_GRANT_FILE": None})

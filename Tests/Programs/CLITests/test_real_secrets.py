@@ -65,10 +65,13 @@ class LoginTests(RealSecrets):
         key = self.key()
         self.answer("login", "keys", "--key-file", "-", "--alias", "work", input=key + "\n")
         self.assertEqual(self.answer("token", "work"), key + "\n")
+        self.assertEqual(
+            self.answer("account", "show", "work"), "work has a key or a password, which needs no browser.\n")
 
     def test_a_refused_key_is_told_and_not_stored(self):
         told = self.refused(4, "login", "keys", "--key-file", self.file("key-of-nobody"))
-        self.assertIn("refuses this secret", told)
+        self.assertRegex(told, r"The provider keys \(.+\) refuses this secret. Nothing was kept.\n")
+        self.assertEqual(advice(told), ["lanyard login keys"])
         self.assertEqual(json.loads(self.answer("list", "--json"))["accounts"], [])
 
     def test_options_of_keys_need_a_provider_of_keys(self):

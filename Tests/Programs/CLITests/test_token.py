@@ -166,6 +166,11 @@ class FailureTests(Person):
         self.assertEqual(words.count(f"lanyard login --account {WORK['id']}"), 1)
         self.assertIn("Try again in 2 s", words)
 
+    def test_a_wait_that_nobody_notices_is_not_told(self):
+        agent = self.agent()
+        agent.answers["token.get"] = Error(3001, "offline", "No network.", account=WORK["id"], retryAfterMs=1000)
+        self.assertNotIn("Try again in", self.refused(5, "token"))
+
     def test_an_agent_that_does_not_know_the_method_is_told_plainly(self):
         self.agent()
         told = self.refused(1, "token")

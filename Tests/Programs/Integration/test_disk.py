@@ -1,11 +1,13 @@
 """A full disk: cached tokens are served, no exchange begins that could not be stored, and nothing is lost."""
 
 import os
+import shutil
 import subprocess
+import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from agent_fixture import AgentFixture, LanyardError, Scene, accepts, add_provider, import_account
+from agent_fixture import BIN, AgentFixture, LanyardError, Scene, accepts, add_provider, import_account
 
 STORE_UNAVAILABLE = 5001
 DISK = "4m"
@@ -166,6 +168,24 @@ class FullDisk(AgentFixture):
         self.disk.fill()
         ended = self.agent.once(*self.agent.command[1:], "--new-store")
         self.assertIn(ended.returncode, (73, 74), ended.stderr)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can mount a small disk")
+class FullAtFirst(unittest.TestCase):
+    def test_the_first_command_on_a_full_disk_says_that_it_is_full(self):
+        place = tempfile.mkdtemp(prefix="lanyard-disk-")
+        self.addCleanup(shutil.rmtree, place, ignore_errors=True)
+        home, runtime = os.path.join(place, "home"), os.path.join(place, "run")
+        os.mkdir(home, 0o700)
+        os.mkdir(runtime, 0o700)
+        disk = SmallDisk(home)
+        self.addCleanup(disk.unmount)
+        disk.fill()
+        told = subprocess.run(
+            [os.path.join(BIN, "lanyard"), "status"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+            env={"HOME": home, "XDG_RUNTIME_DIR": runtime, "PATH": "/usr/bin:/bin"})
+        self.assertEqual(told.returncode, 3, told)
+        self.assertIn("The disk under it is full: make room there, then try again.", told.stderr)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import urllib.parse
 import urllib.request
 
 from proxy_fixture import LANYARD, PATIENCE_SECONDS, SCOPES, ProxyFixture, Request, Response, program, python_packages
+from agent_fixture import import_account
 from forms import in_quick_form
 from services import bare_repository, git_backend, npm_registry, package_index
 
@@ -253,6 +254,20 @@ class Environment(ProxyFixture):
         ran = self.lanyard("exec", "--proxy", "--grant", "none", "--json", "--", "touch", "ran", status=2)
         self.assertEqual(json.loads(ran.stderr)["error"]["name"], "usage")
         self.assertFalse(os.path.exists(os.path.join(self.place, "ran")))
+
+    def test_several_grants_of_one_name_are_named_by_their_ids(self) -> None:
+        ids = {self.grant("ci"), self.grant("ci")}
+        ran = self.lanyard("exec", "--proxy", "--grant", "ci", "--", "true", status=2)
+        told = ran.stderr.partition("Several grants are for ci. Name one by its id: ")[2].partition(".\n")[0]
+        self.assertEqual(set(told.split(", ")), ids)
+
+    def test_a_grant_whose_account_was_forgotten_is_told(self) -> None:
+        third = import_account(self.caller, self.idp, "alice@globex", alias="third")
+        self.grant("ci", ("third",))
+        self.caller.call("account.signOut", {"account": third, "mode": "hard"})
+        self.caller.call("account.forget", {"account": third})
+        ran = self.lanyard("exec", "--proxy", "--grant", "ci", "--", "true", status=1)
+        self.assertIn("The grant ci covers no account that is here.", ran.stderr)
 
     def test_a_refused_tunnel_is_told_also_if_the_command_ends_at_once(self) -> None:
         ran = self.lanyard("exec", "--proxy", "--", "curl", "-sS", "https://elsewhere.example/", status=56)

@@ -31,6 +31,7 @@ class Refusals(ProxyFixture):
                         f"GET http://elsewhere.example/ HTTP/1.1\r\nHost: elsewhere.example\r\nConnection: close\r\n{field}\r\n"):
             sentence = self.refusal(proxy.ask(request.encode()), 403, "originNotAllowed")
             self.assertIn("is not among the origins of this proxy: " + self.api.origin, sentence)
+            self.assertIn("`lanyard provider update NAME --allowed-origin ORIGIN`", sentence)
         accepting = f"GET http://127.0.0.1:9/ HTTP/1.1\r\nHost: 127.0.0.1:9\r\nAccept: application/json\r\n{field}Connection: close\r\n\r\n"
         told = json.loads(self.refusal(proxy.ask(accepting.encode()), 403, "originNotAllowed"))
         self.assertEqual(told["error"]["name"], "originNotAllowed")

@@ -94,7 +94,7 @@ extension DocumentFailure {
     case .offline(.proxy(let failure)): "\(failure.explanation) Nothing was changed."
     case .offline(.noLibrary(let library)): "\(library.missing) Nothing was changed."
     case .offline:
-      "The provider can't be reached. Nothing was changed; try again when the network and the provider work."
+      "The provider can't be reached. Nothing was changed."
     case .untrusted(let reason): reason.message + " Nothing was changed."
     case .unavailable where isTemporary:
       "The provider could not answer now. Nothing was changed; try again later."

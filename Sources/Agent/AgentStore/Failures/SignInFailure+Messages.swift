@@ -146,7 +146,7 @@ extension ExchangeFailure {
     case .offline(.proxy(let failure)): "\(failure.explanation) Nothing was kept."
     case .offline(.noLibrary(let library)): "\(library.missing) Nothing was kept."
     case .offline:
-      "The provider can't be reached. Nothing was kept; try again when the network and the provider work."
+      "The provider can't be reached. Nothing was kept."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
     case .transient(let word, _) where FailureClassifier.mayBeOfAPortal(word):
       "A page came instead of the provider's answer, as the sign-in page of a network does: open any page in a browser. Nothing was kept; try again then."

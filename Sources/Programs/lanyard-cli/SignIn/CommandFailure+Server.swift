@@ -13,4 +13,14 @@ extension CommandFailure {
     told.message = "\(subject)\(provider.name) (\(server)) \(message.dropFirst(subject.count))"
     return told
   }
+
+  /// The same failure; where the provider refused a new account's key, with the provider and the command that takes another.
+  func offeringAnotherKey(at provider: ProviderInfo) -> CommandFailure {
+    guard reason == "secretRefused" else { return self }
+    var told = self
+    let server = provider.server.map { " (\($0))" } ?? ""
+    told.message = "The provider \(provider.name)\(server) refuses this secret. Nothing was kept."
+    told.hints = ["Copy it once more, or make another one on the provider's page: `lanyard login \(provider.name)`."]
+    return told
+  }
 }

@@ -78,7 +78,7 @@ struct GivenSecret {
         return account
       }
     } catch {
-      throw error.naming(provider)
+      throw replaced == nil ? error.naming(provider).offeringAnotherKey(at: provider) : error.naming(provider)
     }
   }
 

@@ -11,7 +11,8 @@ struct AgentServerOptions {
 
   static func areIn(_ words: [String]) -> Bool { words.contains("--self") }
 
-  /// - Throws: also where no grant is named: without one the tools would reach all accounts.
+  /// - Throws: also where no grant is named, since without one the tools would reach all accounts, and where its file can't
+  ///   be read.
   init(_ words: [String]) throws(Options.Ending) {
     var rest = words[...]
     var grant: String?
@@ -33,13 +34,17 @@ struct AgentServerOptions {
     }
     // The handshake of each connection reads it, before the first thread.
     if let grant { setenv("LANYARD_GRANT_FILE", grant, 1) }
-    guard Environment.value("LANYARD_GRANT_FILE") != nil else {
+    guard let file = Environment.value("LANYARD_GRANT_FILE") else {
       throw .usage(
         "These tools need a grant, which says what they reach: --grant FILE, or LANYARD_GRANT_FILE.",
         hints: [
           "Make one: `lanyard grant create NAME --agent --can requests --can status --can decisions -m operation.list "
             + "--to FILE`."
         ])
+    }
+    // Each connection reads it anew. What is wrong from the start is told before an AI agent relies on the tools.
+    guard access(file, R_OK) == 0 else {
+      throw .usage("The file of the grant, \(file), can't be read: \(SystemError.message(errno)).")
     }
   }
 }

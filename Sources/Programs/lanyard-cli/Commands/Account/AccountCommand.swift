@@ -88,8 +88,13 @@ struct AccountShow: ParsableCommand {
       writer.endObject()
       return writer.withBytes { Output.answer(json: $0) }
     }
-    let opens = browser.map { "the browser `\($0)`" } ?? "the usual browser"
-    Output.answer(text: Text.shown("\(account.label) signs in with \(opens)."))
+    let opens =
+      switch account.kind {
+      case "secret": "has a key or a password, which needs no browser"
+      case "client": "is the account of a machine, which needs no browser"
+      default: "signs in with " + (browser.map { "the browser `\($0)`" } ?? "the usual browser")
+      }
+    Output.answer(text: Text.shown("\(account.label) \(opens)."))
     for unit in units { Output.answer(text: Text.shown("\(unit) gets its token.")) }
   }
 }

@@ -129,7 +129,7 @@ enum ReasonMessages {
   static func remedy(_ remedy: String, account: String) -> String {
     switch remedy {
     case "unlock": "Unlock the vault: `lanyard unlock`."
-    case "connect": "Try again when the provider can be reached; the agent then asks it."
+    case "connect": "Try again in a moment, or once the provider can be reached: the agent asks it."
     case "stepUp": "Confirm that it is you: `lanyard step-up \(account)`."
     case "interact", "reauthenticate": "Sign in again: `lanyard login --account \(account)`."
     case "administrator": "Ask the administrator of this provider or machine."
