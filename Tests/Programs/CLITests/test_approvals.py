@@ -352,7 +352,7 @@ class RealApprovalTests(RealProvider):
         [found] = self.waiting()
         self.assertEqual((found["client"], found["capability"], found["method"]), ("claude", "who.read", "GET"))
         self.answer("approvals", "allow", found["approval"])
-        self.assertIn('"sub":"alice"', self.end(process, 0)[0].replace(" ", ""))
+        self.assertIn('"sub":"alice-acme"', self.end(process, 0)[0].replace(" ", ""))
         # Once is once.
         process = self.ask()
         [found] = self.waiting()
