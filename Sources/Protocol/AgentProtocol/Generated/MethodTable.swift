@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "66139147ee864fef43aa14715441adb8951bc00185105e730e7d0b4aa8427771"
+  public static let schemaDigest = "a9b026feace8b31756351f1fc1b196b6f1af95c8feeb4e677c9cdd370c28d4d7"
 }
