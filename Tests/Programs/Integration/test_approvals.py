@@ -343,3 +343,43 @@ class Approvals(AgentFixture):
                     "stepUp": {"method": "pin", "maxAgeSeconds": 60},
                     "requests": [{"origin": self.idp.issuer, "methods": ["POST"], "path": "/protected"}]}}}})
             self.refused(STEP_UP_REQUIRED, lambda: client.call("operation.retry", named))
+
+    def policy(self, version, **capabilities):
+        """Each capability names POST to a path, and wants an approval."""
+        return {"name": "default", "policy": {"name": "default", "version": version, "capabilities": {
+            name: {
+                "kind": "write", "offlineWindowSeconds": 86400, "approve": {"waitSeconds": 60},
+                "requests": [{"origin": self.idp.issuer, "methods": ["POST"], "path": path}], **more}
+            for name, (path, more) in capabilities.items()}}}
+
+    def test_a_session_is_about_the_capability_that_was_shown(self):
+        scene = self.prepare()
+        program = self.program(scene)
+        with scene.client() as client:
+            client.call("policy.set", self.policy(2, narrow=("/protected", {}), wide=("/*", {})))
+            self.send(program)
+            approval, = self.waiting(client)
+            self.assertEqual(approval["capability"], "narrow")
+            self.decide(client, approval, "session")
+            self.assertEqual(program.answer()["result"]["status"], 200)
+            self.send(program, 3, self.idp.issuer + "/userinfo")
+            self.assertEqual(self.waiting(client)[0]["capability"], "wide")
+            outcomes = [(entry["facts"]["capability"], entry["outcome"]) for entry in self.events(client, "approval.decide")]
+            self.assertEqual(outcomes, [("narrow", "session"), ("wide", "once")])
+
+    def test_who_joins_under_a_stricter_policy_is_asked_about_that(self):
+        scene = self.prepare()
+        first, second = self.program(scene), self.program(scene)
+        with scene.client() as client:
+            self.send(first)
+            approval, = self.waiting(client)
+            client.call("policy.set", self.policy(
+                2, write=("/protected", {}), strict=("/*", {"stepUp": {"method": "pin", "maxAgeSeconds": 60}})))
+            self.send(second)
+            self.until(lambda: self.waiting(client)[0]["waiting"] == 2, "two callers")
+            self.decide(client, approval, "once")
+            approval = self.until(
+                lambda: next((one for one in self.waiting(client) if one["waiting"] == 2), None), "both to wait again")
+            self.assertEqual(approval["capability"], "strict")
+            self.refused(STEP_UP_REQUIRED, lambda: self.decide(client, approval, "once"))
+        self.assertEqual(self.idp.asked("/protected"), 0)
