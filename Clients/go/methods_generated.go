@@ -2359,7 +2359,7 @@ type AccessMethods struct{ caller Caller }
 type AccessRequestParams struct {
 	// Origins that its requests want to go to.
 	Origins []string `json:"origins"`
-	// Why, for the person. It is shown as text, without hidden characters and line ends.
+	// Why, for the person. Its first 500 characters are shown as text, without hidden characters and line ends.
 	Reason string `json:"reason"`
 	// Methods that it wants to use there; absent: none beyond those that it has.
 	Methods []string `json:"methods,omitempty"`
@@ -2400,7 +2400,7 @@ type AccessDecideParams struct {
 	Request string `json:"request"`
 	// A verdict about a request for access. One of `allow`, `deny`.
 	Verdict AccessVerdict `json:"verdict"`
-	// With `allow`: how long, in seconds; absent: until the grant ends.
+	// With `allow`: how long, in seconds, but no longer than the grant; absent: until the grant ends.
 	ExpiresInSeconds *int64 `json:"expiresInSeconds,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`

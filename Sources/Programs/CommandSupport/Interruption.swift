@@ -20,10 +20,11 @@ public struct Interruption: Sendable {
     return poll(&watched, 1, 0) > 0
   }
 
-  /// Unblocks the signals, so that they end the process again. Discards the signals that are pending.
+  /// Unblocks the signals, so that they end the process again: Ctrl-C with 130. Discards the signals that are pending.
   public func end() {
     while lanyard_signalfd_read(descriptor) != 0 {}
     close(descriptor)
+    Self.prepare()
     lanyard_signals_unblock()
   }
 

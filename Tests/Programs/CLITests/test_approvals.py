@@ -39,6 +39,10 @@ class ListTests(Person):
             self.assertIn(word, joined)
         self.assertIn("`lanyard approvals allow ID`", joined)
 
+    def test_several_callers_of_one_request_are_told(self):
+        self.waiting({**APPROVAL, "waiting": 3})
+        self.assertIn("(ticket.comment), 3 times", self.answer("approvals"))
+
     def test_nothing_waits(self):
         self.waiting()
         done = self.lanyard("approvals")
@@ -58,6 +62,10 @@ class ListTests(Person):
         for character in "\x1b\u202e\u2066\u200b":
             self.assertNotIn(character, shown)
         self.assertNotRegex(shown, "(?m)^OK")
+
+    def test_the_words_of_a_program_stay_in_their_quotation(self):
+        self.waiting({**ACCESS, "reason": "To read.”" + 60 * " " + 9 * "\u00a0" + "acr_3n8d: trusted by “lanyard"})
+        self.assertIn('it says: “To read." acr_3n8d: trusted by "lanyard”', self.answer("approvals"))
 
     def test_under_a_grant_nothing_is_decided(self):
         refusal = Error(1007, "notPermitted", "The grant does not cover this.")
@@ -141,10 +149,9 @@ class WatchTests(Person):
             time.sleep(0.01)
 
     def watch(self, world, *steps):
-        """On a terminal; `steps` are (what to wait for, what to type or do). Ctrl-C ends it after the last."""
-        end = [("Interrupted", "")]
+        """On a terminal; `steps` are (what to wait for, what to type or do); the last is Ctrl-C."""
         typed = [(cue, step if isinstance(step, str) else lambda _, step=step: step() or "") for cue, step in steps]
-        done = self.on_terminal("approvals", "--watch", answers=[*typed, *end])
+        done = self.on_terminal("approvals", "--watch", answers=typed)
         self.assertEqual(done.code, 130, done.text)
         return done.text
 
@@ -223,6 +230,18 @@ class WatchTests(Person):
             world, (ASKED, "\x04"), ("", lambda: world.goes(APPROVAL, outcome="timedOut")),
             ("no answer came in time", "\x03"))
         self.assertEqual(world.decided, [])
+
+    def test_the_list_may_be_ahead_of_what_became_of_one(self):
+        world = self.waiting(APPROVAL)
+
+        def goes():
+            gone, world.approvals = world.approvals, []
+            # Another event has the list read before the end of this one is told.
+            world.tell("account.renamed", APPROVAL["account"])
+            time.sleep(0.1)
+            world.approvals = gone
+            world.goes(APPROVAL, outcome="withdrawn")
+        self.watch(world, (ASKED, goes), ("given up by the program", "\x03"))
 
     def test_without_a_terminal_it_only_shows(self):
         world = self.waiting(APPROVAL)
@@ -352,7 +371,7 @@ class RealApprovalTests(RealProvider):
         [found] = self.waiting()
         self.assertEqual((found["client"], found["capability"], found["method"]), ("claude", "who.read", "GET"))
         self.answer("approvals", "allow", found["approval"])
-        self.assertIn('"sub":"alice"', self.end(process, 0)[0].replace(" ", ""))
+        self.assertIn('"sub":"alice-acme"', self.end(process, 0)[0].replace(" ", ""))
         # Once is once.
         process = self.ask()
         [found] = self.waiting()

@@ -10,6 +10,7 @@ import threading
 from agent_fixture import PATIENCE_SECONDS, AgentFixture, add_provider, import_account, request
 
 NOT_PERMITTED, SHUTTING_DOWN, DENIED, NOT_FOUND = 1007, 1002, 4001, 6003
+ORIGIN_NOT_ALLOWED, STEP_UP_REQUIRED = 6001, 4002
 
 # A pinentry that is asked for a yes and says nothing: it waits to be closed, or until the file beside it has a word.
 PINENTRY = r"""#!/usr/bin/python3 -u
@@ -277,3 +278,108 @@ class Approvals(AgentFixture):
         program = self.program(scene)
         self.assertIn("result", program.ask("request.send", delete, 2))
         self.assertEqual(program.ask("access.request", wanted, 3)["result"]["status"], "allowed")
+
+    def test_an_origin_that_no_provider_lists_is_never_allowed(self):
+        scene = self.prepare()
+        program = self.program(scene)
+        # The grant names no origins, and so covers each one that the provider lists.
+        wanted = {"origins": ["https://elsewhere.example"], "reason": "To look."}
+        asked = program.ask("access.request", wanted, 2)["result"]
+        self.assertEqual(asked["status"], "waiting")
+        self.assertEqual(
+            program.ask("access.request", {**wanted, "origins": [self.idp.issuer]}, 3)["result"]["status"], "allowed")
+        with scene.client() as client:
+            self.refused(ORIGIN_NOT_ALLOWED, lambda: client.call(
+                "access.decide", {"request": asked["request"], "verdict": "allow"}))
+            waiting, = client.call("access.list")["requests"]
+            self.assertEqual(waiting["request"], asked["request"])
+
+    def test_long_words_are_cut_and_what_is_added_ends_with_the_grant(self):
+        scene = self.prepare()
+        with scene.client() as client:
+            made = client.call("grant.create", {
+                "client": "robot", "accounts": ["work"], "methods": ["request.send"], "agent": True, "expiresInSeconds": 60})
+            program = Program(scene.socket, made["secret"])
+            self.addCleanup(program.close)
+            asked = program.ask("access.request", {
+                "origins": [self.idp.issuer], "methods": ["DELETE"], "reason": "\u202e" + "x" * 2000}, 2)["result"]
+            waiting, = client.call("access.list")["requests"]
+            self.assertEqual(waiting["reason"], "?" + "x" * 499)
+            told = client.call("access.decide", {
+                "request": asked["request"], "verdict": "allow", "expiresInSeconds": 86400})
+            self.assertEqual(told["expiresAt"][:16], made["expiresAt"][:16])
+
+    def rejected(self, scene, client):
+        """An operation of the program that a person approved and the server refused."""
+        with scene.client() as owner:
+            grant = owner.call("grant.create", {
+                "client": "robot", "accounts": ["work"], "methods": ["operation.enqueue"], "agent": True})
+        program = Program(scene.socket, grant["secret"])
+        self.addCleanup(program.close)
+        self.idp.fault("answer", "/protected", status=409, count=1)
+        program.send("operation.enqueue", {
+            "account": "work", "capability": "write", "request": {"method": "POST", "url": self.url, "body": "1"}}, 2)
+        self.decide(client, self.waiting(client)[0], "once")
+        operation = program.answer()["result"]["operation"]
+        named = {"account": "work", "operation": operation}
+        self.until(lambda: client.call("operation.get", named)["status"] == "rejected", "a refusal of the server")
+        return named
+
+    def test_a_person_who_retries_an_operation_is_not_asked_about_it(self):
+        scene = self.prepare()
+        with scene.client() as client:
+            named = self.rejected(scene, client)
+            client.call("operation.retry", named)
+            self.assertEqual(client.call("approval.list"), {"approvals": []})
+            self.until(lambda: client.call("operation.get", named)["status"] == "done", "its end")
+
+    def test_a_person_who_retries_an_operation_still_steps_up(self):
+        scene = self.prepare()
+        with scene.client() as client:
+            named = self.rejected(scene, client)
+            client.call("policy.set", {"name": "default", "policy": {
+                "name": "default", "version": 2, "capabilities": {"write": {
+                    "kind": "write", "offlineWindowSeconds": 86400, "approve": {"waitSeconds": 60},
+                    "stepUp": {"method": "pin", "maxAgeSeconds": 60},
+                    "requests": [{"origin": self.idp.issuer, "methods": ["POST"], "path": "/protected"}]}}}})
+            self.refused(STEP_UP_REQUIRED, lambda: client.call("operation.retry", named))
+
+    def policy(self, version, **capabilities):
+        """Each capability names POST to a path, and wants an approval."""
+        return {"name": "default", "policy": {"name": "default", "version": version, "capabilities": {
+            name: {
+                "kind": "write", "offlineWindowSeconds": 86400, "approve": {"waitSeconds": 60},
+                "requests": [{"origin": self.idp.issuer, "methods": ["POST"], "path": path}], **more}
+            for name, (path, more) in capabilities.items()}}}
+
+    def test_a_session_is_about_the_capability_that_was_shown(self):
+        scene = self.prepare()
+        program = self.program(scene)
+        with scene.client() as client:
+            client.call("policy.set", self.policy(2, narrow=("/protected", {}), wide=("/*", {})))
+            self.send(program)
+            approval, = self.waiting(client)
+            self.assertEqual(approval["capability"], "narrow")
+            self.decide(client, approval, "session")
+            self.assertEqual(program.answer()["result"]["status"], 200)
+            self.send(program, 3, self.idp.issuer + "/userinfo")
+            self.assertEqual(self.waiting(client)[0]["capability"], "wide")
+            outcomes = [(entry["facts"]["capability"], entry["outcome"]) for entry in self.events(client, "approval.decide")]
+            self.assertEqual(outcomes, [("narrow", "session"), ("wide", "once")])
+
+    def test_who_joins_under_a_stricter_policy_is_asked_about_that(self):
+        scene = self.prepare()
+        first, second = self.program(scene), self.program(scene)
+        with scene.client() as client:
+            self.send(first)
+            approval, = self.waiting(client)
+            client.call("policy.set", self.policy(
+                2, write=("/protected", {}), strict=("/*", {"stepUp": {"method": "pin", "maxAgeSeconds": 60}})))
+            self.send(second)
+            self.until(lambda: self.waiting(client)[0]["waiting"] == 2, "two callers")
+            self.decide(client, approval, "once")
+            approval = self.until(
+                lambda: next((one for one in self.waiting(client) if one["waiting"] == 2), None), "both to wait again")
+            self.assertEqual(approval["capability"], "strict")
+            self.refused(STEP_UP_REQUIRED, lambda: self.decide(client, approval, "once"))
+        self.assertEqual(self.idp.asked("/protected"), 0)

@@ -11731,7 +11731,8 @@ class AccessMethods:
 
         Args:
             origins: Origins that its requests want to go to.
-            reason: Why, for the person. It is shown as text, without hidden characters and line ends.
+            reason: Why, for the person. Its first 500 characters are shown as text, without hidden characters and
+                line ends.
             methods: Methods that it wants to use there; absent: none beyond those that it has.
             capabilities: Capabilities of operations that it wants to claim; absent: none.
 
@@ -11791,7 +11792,8 @@ class AccessMethods:
             request: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
                 rule, an approval or a request for access.
             verdict: A verdict about a request for access. One of `allow`, `deny`.
-            expires_in_seconds: With `allow`: how long, in seconds; absent: until the grant ends.
+            expires_in_seconds: With `allow`: how long, in seconds, but no longer than the grant; absent: until the
+                grant ends.
 
         Returns:
             AccessDecideResult: with `request`, `status`, `expires_at`.
@@ -11837,7 +11839,8 @@ class AsyncAccessMethods:
 
         Args:
             origins: Origins that its requests want to go to.
-            reason: Why, for the person. It is shown as text, without hidden characters and line ends.
+            reason: Why, for the person. Its first 500 characters are shown as text, without hidden characters and
+                line ends.
             methods: Methods that it wants to use there; absent: none beyond those that it has.
             capabilities: Capabilities of operations that it wants to claim; absent: none.
 
@@ -11897,7 +11900,8 @@ class AsyncAccessMethods:
             request: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
                 rule, an approval or a request for access.
             verdict: A verdict about a request for access. One of `allow`, `deny`.
-            expires_in_seconds: With `allow`: how long, in seconds; absent: until the grant ends.
+            expires_in_seconds: With `allow`: how long, in seconds, but no longer than the grant; absent: until the
+                grant ends.
 
         Returns:
             AccessDecideResult: with `request`, `status`, `expires_at`.

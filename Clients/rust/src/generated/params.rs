@@ -1080,7 +1080,7 @@ inputs! {
     AccessRequestParams {
         /// Origins that its requests want to go to.
         origins: [String],
-        /// Why, for the person. It is shown as text, without hidden characters and line ends.
+        /// Why, for the person. Its first 500 characters are shown as text, without hidden characters and line ends.
         reason: String,
     } optional {
         /// Methods that it wants to use there; absent: none beyond those that it has.
@@ -1097,7 +1097,7 @@ inputs! {
         /// A verdict about a request for access. One of `allow`, `deny`.
         verdict: AccessVerdict,
     } optional {
-        /// With `allow`: how long, in seconds; absent: until the grant ends.
+        /// With `allow`: how long, in seconds, but no longer than the grant; absent: until the grant ends.
         expires_in_seconds = "expiresInSeconds": u64,
     }
 

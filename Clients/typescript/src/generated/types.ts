@@ -3893,7 +3893,7 @@ export interface ApprovalDecideParams {
 export interface AccessRequestParams {
   /** Origins that its requests want to go to. */
   readonly origins: readonly string[];
-  /** Why, for the person. It is shown as text, without hidden characters and line ends. */
+  /** Why, for the person. Its first 500 characters are shown as text, without hidden characters and line ends. */
   readonly reason: string;
   /** Methods that it wants to use there; absent: none beyond those that it has. */
   readonly methods?: readonly string[] | undefined;
@@ -3910,6 +3910,6 @@ export interface AccessDecideParams {
   readonly request: string;
   /** A verdict about a request for access. One of `allow`, `deny`. */
   readonly verdict: AccessVerdict;
-  /** With `allow`: how long, in seconds; absent: until the grant ends. */
+  /** With `allow`: how long, in seconds, but no longer than the grant; absent: until the grant ends. */
   readonly expiresInSeconds?: number | undefined;
 }

@@ -44,7 +44,14 @@ package final class AccessCoordinator: Sendable {
   ) async throws(AgentFailure) -> Answer {
     guard let name = caller.grants.last, let client = grants.client(of: name) else { throw .caller(.grantRefused) }
     let id = "acr_" + Base32.encode(environment.entropy.bytes(10))
-    if caller.permission.covers(addition) { return Answer(request: id, status: .allowed) }
+    // A grant that names no origins covers each one, and still reaches those of its providers alone.
+    if caller.permission.covers(addition),
+      try await vault.read({ vault throws(AgentFailure) in
+        try vault.callerGrants.reaches(addition.origins, for: name)
+      })
+    {
+      return Answer(request: id, status: .allowed)
+    }
     let entry = AccessRequests.Entry(
       id: id, grant: name, client: client, addition: addition, reason: reason, requestedAt: clock.wall())
     switch requests.withLock({ $0.ask(entry, at: clock.boot()) }) {

@@ -14,6 +14,8 @@ package final class RequestApprovals: Sendable {
   /// A caller that waits with a request.
   struct Wait: Sendable {
     let approval: String
+    /// What the verdict is about: the first caller's, also for one that joined when the policy wanted more.
+    let capabilities: [String]
     fileprivate let account: AccountID
     fileprivate let asker: ApprovalMachine.Asker
   }
@@ -78,38 +80,45 @@ package final class RequestApprovals: Sendable {
       return state.last
     }
     do throws(AgentFailure) {
-      let first = state.withLock { $0.approvals.asks(wish, by: asker, at: clock.boot()) }
-      guard first == .isNew else { return try wait(first, asker, wish) }
+      let first = state.withLock { asks($0.approvals.asks(wish, by: asker, at: clock.boot()), &$0) }
+      guard first.answer == .isNew else { return try wait(first, asker, wish) }
       guard let limits = grants.limits(of: wish.request.grant) else { throw .caller(.notCovered) }
       try await record(.approvalRequested, outcome: "ok", wish)
       let id = "apr_" + Base32.encode(environment.entropy.bytes(10))
       let now = clock.boot()
-      let answer = state.withLock { state -> Approvals.Answer? in
+      let answer = state.withLock { state -> (answer: Approvals.Answer, joined: [String])? in
         if state.isShuttingDown { return nil }
         let answer = state.approvals.begin(
           wish, id: id, by: asker, at: now, wall: clock.wall(), grantEndsAt: limits.until)
         if answer == .isNew, let entry = state.approvals[id] {
           events.publish(.approvalRequested(entry), account: wish.request.account)
         }
-        return answer
+        return asks(answer, &state)
       }
       guard let answer else { throw .shuttingDown }
-      guard answer == .isNew else { return try wait(answer, asker, wish) }
+      guard answer.answer == .isNew else { return try wait(answer, asker, wish) }
       watch()
       // The grant may have ended while the log was written.
       grantsMayHaveEnded()
-      return Wait(approval: id, account: wish.request.account, asker: asker)
+      return Wait(approval: id, capabilities: wish.capabilities, account: wish.request.account, asker: asker)
     } catch {
       state.withLock { $0.askers[asker] = nil }
       throw error
     }
   }
 
+  /// With the capabilities of the request that the caller joins.
+  private func asks(_ answer: Approvals.Answer, _ state: inout State) -> (answer: Approvals.Answer, joined: [String]) {
+    guard case .joins(let id) = answer else { return (answer, []) }
+    return (answer, state.approvals[id]?.wish.capabilities ?? [])
+  }
+
   private func wait(
-    _ answer: Approvals.Answer, _ asker: ApprovalMachine.Asker, _ wish: Approvals.Wish
+    _ found: (answer: Approvals.Answer, joined: [String]), _ asker: ApprovalMachine.Asker, _ wish: Approvals.Wish
   ) throws(AgentFailure) -> Wait? {
-    switch answer {
-    case .joins(let id): return Wait(approval: id, account: wish.request.account, asker: asker)
+    switch found.answer {
+    case .joins(let id):
+      return Wait(approval: id, capabilities: found.joined, account: wish.request.account, asker: asker)
     case .allowed, .isNew:
       state.withLock { $0.askers[asker] = nil }
       return nil
@@ -187,9 +196,10 @@ package final class RequestApprovals: Sendable {
         let request = entry.wish.request
         let facts = entry.wish.facts + [.mode(basis.rawValue)]
         try await vault.commit { vault throws(AgentFailure) in
-          let entries = entry.wish.capabilities.map {
-            vault.dependencies.audited(
-              .approvalDecide, outcome: verdict.rawValue, account: request.account, [.capability($0)] + facts)
+          let entries = entry.wish.capabilities.enumerated().map { index, capability in
+            let given = verdict == .session && index > 0 ? ApprovalMachine.Verdict.once : verdict
+            return vault.dependencies.audited(
+              .approvalDecide, outcome: given.rawValue, account: request.account, [.capability(capability)] + facts)
           }
           return ChangeSet(entries, of: request.account)
         }

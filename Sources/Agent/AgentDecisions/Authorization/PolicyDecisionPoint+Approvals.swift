@@ -11,7 +11,9 @@ extension PolicyDecisionPoint {
   func wish(
     for question: RequestQuestion, _ names: [String], _ policy: PolicyEngine.Policy
   ) -> Approvals.Wish? {
-    guard let request = question.approvable, case .document(let document) = policy else { return nil }
+    guard !question.isWantedByPerson, let request = question.approvable, case .document(let document) = policy else {
+      return nil
+    }
     let lacking = approvable(question, names, policy).filter { name in
       !question.approved.contains(name)
         && !approvals.isAllowed(name, of: request.account, for: request.grant)

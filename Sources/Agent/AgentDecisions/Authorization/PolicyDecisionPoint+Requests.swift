@@ -128,7 +128,7 @@ extension PolicyDecisionPoint {
   ) async throws(AgentFailure) -> (AccountFacts, PolicyEngine.Policy) {
     var (found, policy) = try await facts(
       of: account, within: question.caller.scopes, confirmedFor: question.caller.grant, counting: capabilities)
-    found.facts.isApprovedByPerson = question.isApprovable
+    found.facts.isApprovedByPerson = question.isApprovable && !question.isWantedByPerson
     return (found, policy)
   }
 

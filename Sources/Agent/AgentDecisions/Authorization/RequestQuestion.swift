@@ -19,6 +19,8 @@ package struct RequestQuestion: Sendable {
   package var capability: String?
   /// How long a denial may wait for the provider's confirmation.
   package var waitSeconds = 0
+  /// The person wants it sent, by a caller without a grant: that is their approval, and no step-up.
+  var isWantedByPerson = false
   /// The capabilities for which a person approved this request.
   package var approved: Set<String> = []
 

@@ -82,7 +82,10 @@ package struct CallerGrantStore {
     try requireAllowed(content.origins, of: grant)
     grant.additions = table.additions(of: grant)
     guard grant.additions.count < CallerGrant.mostAdditions else { throw .overloaded("additions to one grant") }
-    let addition = CallerGrant.Addition(content: content, addedAt: now, lifetime: lifetime)
+    // Nothing of it outlasts the grant.
+    let left = grant.lifetime.map { $0 - vault.time.elapsed(since: grant.createdAt) }
+    let addition = CallerGrant.Addition(
+      content: content, addedAt: now, lifetime: lifetime.map { min($0, left ?? $0) })
     grant.additions.append(addition)
     return ChangeSet(
       [
@@ -92,13 +95,23 @@ package struct CallerGrantStore {
     ).onlyIntoFreeRoom
   }
 
-  private func requireAllowed(_ origins: Set<String>, of grant: CallerGrant) throws(AgentFailure) {
+  /// Whether the providers of the grant's accounts list all of these origins. False if the grant has ended.
+  package func reaches(_ origins: Set<String>, for name: String) throws(AgentFailure) -> Bool {
+    guard let grant = table.current().first(where: { $0.name == name }) else { return false }
+    return origins.isSubset(of: try allowedOrigins(of: grant))
+  }
+
+  private func allowedOrigins(of grant: CallerGrant) throws(AgentFailure) -> Set<String> {
     var allowed: Set<String> = []
     for id in grant.accounts {
       guard let profile = vault.directory.profiles[id] else { continue }
       allowed.formUnion(RequestRoutes.Route(try vault.providers.provider(named: profile.provider.text)).origins)
     }
-    guard origins.isSubset(of: allowed) else {
+    return allowed
+  }
+
+  private func requireAllowed(_ origins: Set<String>, of grant: CallerGrant) throws(AgentFailure) {
+    guard origins.isSubset(of: try allowedOrigins(of: grant)) else {
       guard let account = grant.accounts.first else { throw .notFound(.callerGrant) }
       throw .originNotAllowed(account)
     }

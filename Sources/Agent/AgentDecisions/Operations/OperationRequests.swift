@@ -51,15 +51,17 @@ package struct OperationRequests: Sendable {
   }
 
   /// The decision about an operation that waits, after a person approved its request where a capability wants that, and the
-  /// capabilities of that approval. It takes no use of a budget before it is delivered.
+  /// capabilities of that approval. It takes no use of a budget before it is delivered. `byPerson`: as
+  /// `RequestQuestion.isWantedByPerson`.
   private func decided(
     _ capability: String, _ request: OperationContent.Request?, of profile: AccountProfile,
-    for requester: RequestCaller, within limit: Set<String>?
+    for requester: RequestCaller, within limit: Set<String>?, byPerson: Bool = false
   ) async throws(AgentFailure) -> (RecordedDecision, approved: Set<String>) {
     let id = profile.id
     let decision: RecordedDecision
     if let request {
-      let question = try request.question(capability, of: profile, for: requester, within: limit)
+      var question = try request.question(capability, of: profile, for: requester, within: limit)
+      question.isWantedByPerson = byPerson
       switch try await worker.decisions.approved(question, isUse: false).verdict {
       case .allowed(let permit):
         guard let allowed = permit.decision else { throw .caller(.notCovered) }
@@ -101,7 +103,8 @@ package struct OperationRequests: Sendable {
     var requester = operation.requester
     requester.isForAgent = requester.isForAgent || limits?.permission.isForAgent == true
     let (decision, approved) = try await decided(
-      operation.capability, request, of: profile, for: requester, within: limits?.permission.scopes)
+      operation.capability, request, of: profile, for: requester, within: limits?.permission.scopes,
+      byPerson: limits == nil)
     let mayBeOffered =
       operation.machine.delivery == .client && !dependencies.connectivity.isUnreachable(profile.provider)
     let now = dependencies.time.now(for: profile.provider)

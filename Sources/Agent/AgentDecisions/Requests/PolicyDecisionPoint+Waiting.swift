@@ -20,7 +20,9 @@ extension PolicyDecisionPoint {
     for _ in 0..<Self.mostVerdicts {
       let verdict = try await decide(question, isUse: isUse)
       guard case .unapproved(let wish) = verdict else { return (verdict, question) }
+      var approved = wish.capabilities
       if let wait = try await approvals.ask(wish) {
+        approved = wait.capabilities
         if let prompts, wish.stepUp == .pinentry {
           try await race(wait, for: question, prompts)
         } else {
@@ -29,7 +31,7 @@ extension PolicyDecisionPoint {
       }
       // The grant may have ended in the moment of the verdict.
       guard grants.limits(of: wish.request.grant) != nil else { throw .caller(.notCovered) }
-      question.approved.formUnion(wish.capabilities)
+      question.approved.formUnion(approved)
       question.waitSeconds = Self.confirmationSeconds
     }
     throw .overloaded("decisions about a policy that keeps changing")

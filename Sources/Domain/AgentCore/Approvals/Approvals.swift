@@ -31,7 +31,8 @@ public struct Approvals: Hashable, Sendable {
     public var request: Request
     /// The name of the grant's client.
     public var client: String
-    /// The capabilities that want a verdict, the closest first; not empty.
+    /// The capabilities that want a verdict, the closest first; not empty. The person sees the first: a verdict for the
+    /// session is about that one, and approves this request alone for the others.
     public var capabilities: [String]
     /// For people and the audit log: the URL without the values of its query.
     public var shownURL: String
@@ -249,9 +250,8 @@ public struct Approvals: Hashable, Sendable {
     case .answer(let asker, let end): return .answer(asker, end)
     case .tell(let end): return .tell(entry, end)
     case .keepAllowance:
-      for capability in entry.wish.capabilities {
-        allowances.insert(Allowance(grant: request.grant, account: request.account, capability: capability))
-      }
+      let shown = entry.wish.capabilities[0]
+      allowances.insert(Allowance(grant: request.grant, account: request.account, capability: shown))
       return nil
     case .keepRefusal:
       refusals[request] = now + Self.refusalPause

@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "e7f141db1772e81e8a1a41dbf1341aa3accf9a225b866a31cad66c372f9c5601"
+  public static let schemaDigest = "ab09b9b41a2c6387d6d374633df7253375302f5b1036fac7c2139ab837a8bb81"
 }

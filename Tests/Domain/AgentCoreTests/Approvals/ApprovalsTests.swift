@@ -58,6 +58,14 @@ import Testing
     #expect(approvals.asks(Self.wish("HTTPS://API.test:443/tickets"), by: 2, at: Self.moment(1)) == .joins("a"))
   }
 
+  @Test func sessionVerdict_isAboutTheCapabilityThatThePersonSees() {
+    var approvals = Approvals()
+    _ = Self.begin(&approvals, Self.wish(capabilities: ["comment", "everything"]))
+    #expect(!Self.decide(&approvals, .session).isEmpty)
+    #expect(approvals.isAllowed("comment", of: Self.work, for: "grt_1"))
+    #expect(!approvals.isAllowed("everything", of: Self.work, for: "grt_1"))
+  }
+
   @Test func sessionVerdict_allowsTheCapabilityForThisGrantAndAccount_untilTheGrantEnds() {
     var approvals = Approvals()
     _ = Self.begin(&approvals, Self.wish())

@@ -1,6 +1,7 @@
 import CommandSupport
 import Glibc
 import JSONRPC
+import Threads
 
 /// `lanyard approvals --watch`: shows what waits as it comes and ends, and on a terminal asks about it. It sleeps until the
 /// agent, the person or a signal says something.
@@ -36,7 +37,7 @@ struct ApprovalsWatch: ~Copyable {
     try events.perform("event.subscribe")
     if Terminal.showsAnswers, !common.json { Output.note("Waiting for what needs your yes. Ctrl-C ends this.") }
     while true {
-      try update(via: &agent)
+      try update(via: &agent, &events, interruption)
       ask(via: &agent)
       let stdin = asked != nil && isInputOpen ? STDIN_FILENO : -1
       switch try events.wait(interruption: interruption, milliseconds: -1, orReadable: stdin) {
@@ -88,8 +89,11 @@ struct ApprovalsWatch: ~Copyable {
 
   // MARK: what waits
 
-  private mutating func update(via agent: inout AgentConnection) throws(CommandFailure) {
+  private mutating func update(
+    via agent: inout AgentConnection, _ events: inout AgentConnection, _ interruption: Interruption
+  ) throws(CommandFailure) {
     let now = try WaitingDecisions.now(via: &agent)
+    if !common.json { try hearEnds(of: waiting.map(\.id).filter { now.named($0) == nil }, &events, interruption) }
     if now.isLocked, !isLocked {
       withdrawQuestion()
       Output.note("The vault is locked, so nothing waits: `lanyard unlock` opens it.")
@@ -114,6 +118,21 @@ struct ApprovalsWatch: ~Copyable {
     guard asked != nil else { return }
     withdrawQuestion()
     for decision in new { Output.answer(text: Text.shown("  \(decision.id) of \(decision.client) waits too.")) }
+  }
+
+  private static let eventMilliseconds = 500
+
+  /// The list may be ahead of the events that say what became of these.
+  private mutating func hearEnds(
+    of over: [String], _ events: inout AgentConnection, _ interruption: Interruption
+  ) throws(CommandFailure) {
+    let deadline = MonotonicTime.now + Self.eventMilliseconds
+    while over.contains(where: { ends[$0] == nil }) {
+      let left = deadline - MonotonicTime.now
+      guard left > 0 else { return }
+      guard case .bytes = try events.wait(interruption: interruption, milliseconds: Int32(left)) else { return }
+      try drain(&events)
+    }
   }
 
   private mutating func show(_ decisions: [WaitingDecision], via agent: inout AgentConnection) {

@@ -14,6 +14,8 @@ struct WaitingDecision {
   let account: String?
   /// When a request is refused without a verdict, on the clock of the account's provider.
   let expiresAt: Moment?
+  /// How many callers wait with the same request: a yes sends those of all of them.
+  let callers: Int64
   /// The method of the step-up that a yes needs; nil: none.
   let stepUp: String?
   private let capability, method, url, reason: String?
@@ -30,6 +32,7 @@ struct WaitingDecision {
     client = node["client"]?.string ?? "a program"
     account = node["account"]?.string
     expiresAt = node["expiresAt"]?.string.flatMap { Moment($0) }
+    callers = node["waiting"]?.integer ?? 1
     stepUp = node["stepUp"]?.string
     capability = node["capability"]?.string
     method = node["method"]?.string
@@ -47,6 +50,7 @@ struct WaitingDecision {
     case .request:
       let account = label.map { " as \($0)" } ?? ""
       return "\(method ?? "-") \(url ?? "-")\(account)" + (capability.map { " (\($0))" } ?? "")
+        + (callers > 1 ? ", \(callers) times" : "")
     case .access:
       var parts = [origins.isEmpty ? "more" : origins.joined(separator: ", ")]
       if !methods.isEmpty { parts.append("with \(methods.joined(separator: ", "))") }
@@ -57,7 +61,13 @@ struct WaitingDecision {
   }
 
   /// The program's own words, marked as such.
-  private var said: String { reason.map { "; it says: “\($0)”" } ?? "" }
+  private var said: String { reason.map { "; it says: “\(Self.quoted($0))”" } ?? "" }
+
+  /// Text that neither ends its own quotation nor leaves blanks that would move its rest to a line of its own.
+  private static func quoted(_ text: String) -> String {
+    let words = text.split { $0.isWhitespace || $0 == "\u{2800}" }
+    return String(words.joined(separator: " ").map { $0 == "“" || $0 == "”" ? "\"" : $0 })
+  }
 
   /// Several lines for a person who is asked to decide.
   func lines(as label: String?, now: Moment) -> [String] {

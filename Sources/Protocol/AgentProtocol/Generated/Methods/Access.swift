@@ -23,7 +23,7 @@ public enum AccessRequest: RPCMethod {
     public var methods: [String]?
     /// Capabilities of operations that it wants to claim; absent: none.
     public var capabilities: [String]?
-    /// Why, for the person. It is shown as text, without hidden characters and line ends.
+    /// Why, for the person. Its first 500 characters are shown as text, without hidden characters and line ends.
     public var reason: String
 
     public init(from node: JSONNode) throws(ParamsProblem) {
@@ -40,7 +40,7 @@ public enum AccessRequest: RPCMethod {
         } else if memberName.isText("capabilities") {
           capabilities = try reading("capabilities") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(.capability) } }
         } else if memberName.isText("reason") {
-          reason = try reading("reason") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...500)) }
+          reason = try reading("reason") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...4096)) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }
@@ -128,7 +128,7 @@ public enum AccessDecide: RPCMethod {
   public struct Params: WireReadable, Sendable {
     public var request: String
     public var verdict: WireAccessVerdict
-    /// With `allow`: how long, in seconds; absent: until the grant ends.
+    /// With `allow`: how long, in seconds, but no longer than the grant; absent: until the grant ends.
     public var expiresInSeconds: Int?
 
     public init(from node: JSONNode) throws(ParamsProblem) {

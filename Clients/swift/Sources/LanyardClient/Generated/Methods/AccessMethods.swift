@@ -18,7 +18,8 @@ public struct AccessMethods: Sendable {
   ///
   /// - Parameters:
   ///   - origins: Origins that its requests want to go to.
-  ///   - reason: Why, for the person. It is shown as text, without hidden characters and line ends.
+  ///   - reason: Why, for the person. Its first 500 characters are shown as text, without hidden characters and
+  ///     line ends.
   ///   - methods: Methods that it wants to use there; absent: none beyond those that it has.
   ///   - capabilities: Capabilities of operations that it wants to claim; absent: none.
   /// - Returns: `AccessRequestResult`: with `request`, `status`.
@@ -59,7 +60,8 @@ public struct AccessMethods: Sendable {
   ///   - request: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
   ///     rule, an approval or a request for access.
   ///   - verdict: A verdict about a request for access. One of `allow`, `deny`.
-  ///   - expiresInSeconds: With `allow`: how long, in seconds; absent: until the grant ends.
+  ///   - expiresInSeconds: With `allow`: how long, in seconds, but no longer than the grant; absent: until the
+  ///     grant ends.
   /// - Returns: `AccessDecideResult`: with `request`, `status`, `expiresAt`.
   /// - Throws: ``LanyardError``: `originNotAllowed`, `storeUnavailable`, `integrity`, `notFound`, `invalidParams`,
   ///   `internalError`, `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure
