@@ -133,21 +133,18 @@ struct AccountsPage {
   }
 
   private func state(_ html: inout HTML, _ account: Account, _ session: Session?) {
-    let words = account.state.words
-    if account.state == .active, account.endsSoon(at: frame.now) {
-      html.mark(.warn, "ends soon")
-    } else {
-      html.mark(words.tone, words.short)
-    }
-    if let since = session?.since {
+    let words = account.stateWords
+    let endsSoon = account.state == .active && account.endsSoon(at: frame.now)
+    if endsSoon { html.mark(.warn, "ends soon") } else { html.mark(words.tone, words.short) }
+    if !endsSoon, let since = session?.since {
       html.literal("<small>since ")
       html.moment(since, frame.time)
       html.literal("</small>")
     }
     if words.tone == .bad {
-      html.element("small", [:], words.meaning)
+      html.element("small", [:]) { $0.prose(words.meaning) }
       if account.kind == "secret", account.state.needsSignIn {
-        html.literal("<small>Give it a new key: <code>lanyard rotate ")
+        html.literal("<small>In a terminal: <code>lanyard rotate ")
         html.name(account.label)
         html.literal("</code></small>")
       }
@@ -254,7 +251,12 @@ struct AccountsPage {
         }
         html.field("Alias (optional)", id: "sign-in-alias") {
           $0.open(
-            "input", ["id": "sign-in-alias", "name": "alias", "maxlength": "64", "autocomplete": "off", "type": "text"])
+            "input",
+            [
+              "id": "sign-in-alias", "name": "alias", "maxlength": "64", "autocomplete": "off", "type": "text",
+              "pattern": "[A-Za-z0-9][A-Za-z0-9._@\\-]*",
+              "title": "Letters, digits and . _ @ -, beginning with a letter or digit",
+            ])
         }
         html.element("button", ["class": "main", "id": "sign-in"], "Sign in")
       }

@@ -52,7 +52,7 @@ struct HealthPage {
     html.literal("<ul class=\"figures\" aria-label=\"In short\">")
     html.figure(Int64(problems.count), problems.count == 1 ? "problem" : "problems", problems.isEmpty ? .good : .bad)
     html.figure(Int64(notices.count), notices.count == 1 ? "thing worth knowing" : "things worth knowing")
-    html.figure(Int64(good.count), "checks found nothing")
+    html.figure(Int64(good.count), good.count == 1 ? "check passed" : "checks passed")
     html.literal("</ul>\n")
     for finding in (problems + notices).prefix(100) {
       let isProblem = finding["severity"]?.string == "problem"

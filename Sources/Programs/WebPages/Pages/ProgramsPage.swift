@@ -5,14 +5,17 @@ struct ProgramsPage {
   let frame: Frame
   let accounts: Accounts
   let grants: [Grant]
+  private let lastRequests: [String: Timestamp]
 
   init(_ visit: PageVisit, _ answers: AgentAnswers) {
     frame = Frame(visit, answers)
     accounts = Accounts(answers)
     grants = answers["grants"]?["grants"]?.elements.compactMap { Grant($0) } ?? []
+    lastRequests = AuditLogPage(answers).lastRequests
   }
 
-  static let questions = Frame.questions + [AgentQuestion("grants", "grant.list")]
+  static let questions =
+    Frame.questions + [AgentQuestion("grants", "grant.list"), AuditWindow.question(0, before: nil)]
 
   func html() -> String {
     frame.document { html in
@@ -42,14 +45,15 @@ struct ProgramsPage {
   }
 
   private func list(_ html: inout HTML) {
-    let sorted = grants.sorted {
-      ($0.isOver(at: frame.now) ? 1 : 0, -($0.lastUsedAt ?? $0.createdAt ?? frame.now).milliseconds, $0.id)
-        < ($1.isOver(at: frame.now) ? 1 : 0, -($1.lastUsedAt ?? $1.createdAt ?? frame.now).milliseconds, $1.id)
+    func place(_ grant: Grant) -> (Int, Int64, String) {
+      let moment = lastRequest(of: grant) ?? grant.createdAt ?? frame.now
+      return (grant.isOver(at: frame.now) ? 1 : 0, -moment.milliseconds, grant.id)
     }
+    let sorted = grants.sorted { place($0) < place($1) }
     let pager = Pager(frame.visit.query, total: sorted.count, size: 100)
     let table = TableWriter(
       id: "grants", caption: "Grants",
-      columns: ["Program", "Accounts", "May", "Servers", "Until", "Last used", "Actions"])
+      columns: ["Program", "Accounts", "May", "Servers", "Until", "Last request", "Actions"])
     table.write(to: &html) { html in
       for grant in sorted[pager.range] { row(&html, table, grant) }
     }
@@ -94,7 +98,7 @@ struct ProgramsPage {
           if isOver { html.mark(.idle, "over") } else { html.moment(end, frame.time) }
         },
         { html in
-          if let used = grant.lastUsedAt { html.moment(used, frame.time) } else { html.literal("not yet") }
+          if let at = lastRequest(of: grant) { html.moment(at, frame.time) } else { html.literal("none known") }
         },
         { html in
           html.form(frame.visit, "revoke-grant", [("grant", grant.id)]) { html in
@@ -109,6 +113,9 @@ struct ProgramsPage {
         },
       ])
   }
+
+  /// The newest in the part of the audit log that was asked for.
+  private func lastRequest(of grant: Grant) -> Timestamp? { grant.lastUsedAt ?? lastRequests[grant.id] }
 
   private static func host(_ origin: String) -> String {
     origin.hasPrefix("https://") ? String(origin.dropFirst(8)) : origin
@@ -143,7 +150,12 @@ struct ProgramsPage {
           html.name(account.label)
         }
       }
-      html.literal("</div></fieldset><fieldset><legend>It may</legend><div class=\"ticks\">")
+      html.literal("</div>")
+      if usable.count > 64 {
+        html.literal(
+          "<p class=\"hint\">These are the first 64 accounts. In a terminal: <code>lanyard grant create</code>.</p>")
+      }
+      html.literal("</fieldset><fieldset><legend>It may</legend><div class=\"ticks\">")
       for right in Rights.allCases {
         html.element("label", ["class": "tick"]) { html in
           html.open(
