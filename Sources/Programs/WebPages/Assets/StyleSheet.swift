@@ -113,10 +113,11 @@ enum StyleSheet {
     thead th, td time, td .mark, td button, td .button, td summary { white-space: nowrap; }
     .identity { display: flex; gap: .75rem; min-width: 12rem; }
     #accounts td:nth-child(3) { min-width: 6.75rem; } #accounts td:nth-child(4) { min-width: 8.5rem; }
-    #accounts th:last-child, #accounts td:last-child { width: 15.5rem; }
+    @media (min-width: 72.01rem) { #accounts th:last-child, #accounts td:last-child { width: 15.5rem; } }
     #grants tbody th { min-width: 12.5rem; }
     #grants td:nth-child(3) { min-width: 11rem; }
-    @media (min-width: 79rem) { #accounts th:last-child, #accounts td:last-child { width: 20rem; } }
+    @media (min-width: 79rem) { #accounts th:last-child, #accounts td:last-child { width: 20rem; }
+      #accounts td:nth-child(4) { min-width: 10rem; } }
     .field:has(#try-offline) { flex-basis: 15rem; }
     time { white-space: nowrap; font-variant-numeric: tabular-nums; }
     .what { font-weight: 500; }
