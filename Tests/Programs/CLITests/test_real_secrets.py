@@ -33,6 +33,7 @@ class RealSecrets(RealProvider):
         path = os.path.join(self.home, "key")
         with open(path, "w") as file:
             file.write(secret + end)
+        os.chmod(path, 0o600)
         return path
 
     def account(self, name):

@@ -108,6 +108,16 @@ class Content(PageFixture):
         rows = [row.text for row in self.browser.all("#entries tbody tr")]
         self.assertTrue(rows and all("refused" in row and "claude" in row for row in rows), rows)
 
+    def test_activity_tells_what_the_person_decided(self):
+        made = self.busy()
+        thread, _ = self.asking(made)
+        approval = self.caller.call("approval.list", {})["approvals"][0]["approval"]
+        self.caller.call("approval.decide", {"approval": approval, "verdict": "once"})
+        thread.join()
+        self.go("/activity")
+        self.assertIn("You decided", self.text)
+        self.assertNotIn("sign-out", self.text)
+
     def test_programs(self):
         self.busy()
         self.go("/programs")
@@ -259,6 +269,27 @@ class Changes(PageFixture):
         self.browser.find("#abandon").click()
         self.browser.until(lambda: "The revocation was abandoned" in self.text, "what came of it")
         self.assertEqual(self.caller.call("revocation.list", {})["revocations"], [])
+
+    def test_a_refused_operation_waits_for_the_person(self):
+        set_policy(self.caller, self.api.origin)
+        self.api.status = 422
+        sent = {"method": "GET", "url": f"{self.api.origin}/notes/9"}
+        operation = self.caller.call("operation.enqueue", {
+            "account": "alice", "capability": "notes.read", "label": "Note on 99", "request": sent})["operation"]
+
+        def status():
+            return self.caller.call("operation.get", {"account": "alice", "operation": operation})["status"]
+
+        self.until(lambda: status() == "rejected", "the server refuses it")
+        # The agent counts it no more.
+        self.assertEqual(self.caller.call("agent.status", {})["pendingOperations"], 0)
+        self.go("/waiting")
+        for words in ("Note on 99", "refused", "the server answered 422"):
+            self.assertIn(words, self.text)
+        self.api.status = 200
+        self.browser.find(f"#retry-operation-{operation}").click()
+        self.browser.until(lambda: "waits for its turn again" in self.text, "what came of it")
+        self.until(lambda: status() == "done", "it is sent")
 
     def test_an_operation_is_abandoned(self):
         self.busy()
