@@ -4,6 +4,7 @@ schemes, names that are hostile, thousands of rows, and no script at all."""
 import glob
 import os
 import re
+import socket
 import subprocess
 import threading
 import time
@@ -13,7 +14,7 @@ from browser import SCHEMES, WIDTHS, Browser, lynx
 from busy import Api, add_key, grant, in_days, set_policy, under_grant
 from web_fixture import LANYARD, PAGES, WebFixture
 
-from agent_fixture import ROOT, import_account
+from agent_fixture import ROOT, import_account, request
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 
@@ -67,6 +68,16 @@ class PageFixture(WebFixture):
         self.caller.call(
             "operation.enqueue", {"account": "alice", "capability": "notes.read", "label": "Note on 17", "payload": {}})
         return made
+
+    def raw_request(self, made, path):
+        """The connection of a program that waits for an approval; it is withdrawn when that is closed."""
+        connection = socket.socket(socket.AF_UNIX)
+        self.addCleanup(connection.close)
+        connection.connect(self.agent.socket)
+        hello = {"client": {"name": "test", "version": "1"}, "protocol": "1", "grant": made["secret"]}
+        sent = {"account": "alice", "method": "POST", "url": self.api.origin + path, "body": "x"}
+        connection.sendall(request("agent.hello", hello, 1) + request("request.send", sent, 2))
+        return connection
 
     def asking(self, made, path="/notes"):
         """A request of the AI agent that waits for the person; what came of it once it is over."""
@@ -200,6 +211,23 @@ class Changes(PageFixture):
         self.browser.find("button[id^='deny-']").click()
         thread.join()
         self.assertEqual(getattr(outcome[0], "code", outcome), 4001)
+
+    def test_a_request_that_is_withdrawn_brings_no_other_button_under_a_click(self):
+        made = self.busy()
+        first = self.raw_request(made, "/notes/harmless")
+        self.until(lambda: len(self.caller.call("approval.list", {})["approvals"]) == 1, "the first request waits")
+        thread, _ = self.asking(made, "/notes/other")
+        self.until(lambda: len(self.caller.call("approval.list", {})["approvals"]) == 2, "the second request waits")
+        self.go("/approvals")
+        self.browser.point_at("button[id^='once-']")
+        first.close()
+        self.browser.until(lambda: "/notes/harmless" not in self.text, "the first request is withdrawn")
+        self.browser.click_there()
+        time.sleep(0.3)
+        waiting = self.caller.call("approval.list", {})["approvals"]
+        self.assertEqual([each["url"] for each in waiting], [f"{self.api.origin}/notes/other"])
+        self.browser.find("button[id^='deny-']").click()
+        thread.join()
 
     def test_a_request_for_access(self):
         made = self.busy()

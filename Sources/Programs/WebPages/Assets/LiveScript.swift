@@ -55,6 +55,17 @@ enum LiveScript {
           + "open another one with `lanyard ui`.";
       };
 
+      // A program that withdraws a request can bring another button under the pointer just before a click: the click counts
+      // once the pointer has moved, or after a second.
+      let [pointer, movedAt] = [[0, 0], 0];
+      const aim = () => document.elementFromPoint(...pointer)?.closest("button, a")?.id;
+      document.addEventListener("pointermove", ({ clientX, clientY }) => {
+        if (clientX !== pointer[0] || clientY !== pointer[1]) [pointer, movedAt] = [[clientX, clientY], 0];
+      });
+      document.addEventListener("click", (click) => {
+        if (click.detail > 0 && Date.now() - movedAt < 1000) click.preventDefault();
+      }, true);
+
       let [isBusy, isLate] = [false, false];
       const renew = async () => {
         if (isBusy) { isLate = true; return; }
@@ -63,7 +74,7 @@ enum LiveScript {
           const answer = await fetch(location.href, { cache: "no-store", redirect: "error" });
           if (!answer.ok) throw new Error(answer.status);
           const news = new DOMParser().parseFromString(await answer.text(), "text/html");
-          const kept = remember();
+          const [kept, aimed] = [remember(), aim()];
           const notice = main.querySelector(".notice[role=status]");
           for (const id of ["main", "pages", "standing"]) {
             const [was, now] = [document.getElementById(id), news.getElementById(id)];
@@ -73,6 +84,7 @@ enum LiveScript {
           if (notice && !main.querySelector(".notice[role=status]")) main.querySelector("h1").after(notice);
           document.title = news.title;
           restore(kept);
+          if (aim() !== aimed) movedAt = Date.now();
           tellEnded(false);
         } catch {
           tellEnded(true);
