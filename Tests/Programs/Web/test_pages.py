@@ -439,6 +439,8 @@ class Reach(PageFixture):
                 read = lynx(f"{self.served.address}/{name}", self.cookie)
                 self.assertIn(expected, " ".join(read.split()))
                 self.assertIn("Skip to the content", read)
+                # Words that style sets apart are parted without it, too.
+                self.assertNotRegex(read, r"wellsince|Alice Archeralice|AAlice|claudeAI|Lanyardonline|practicesign-in")
 
     def test_the_opening_code_can_be_typed(self):
         other = self.page()

@@ -44,6 +44,7 @@ class Command(WebFixture):
             [WEB, "--no-browser", "--port", str(page.port)], capture_output=True, text=True, env=self.environment)
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"port {page.port} is in use", done.stderr)
+        self.assertIn("`lanyard ui` without --port", done.stderr)
 
     def test_a_grant_is_not_the_person(self):
         done = subprocess.run(

@@ -96,6 +96,7 @@ enum StyleSheet {
     .tag.on { background: var(--tint); border-color: transparent; color: var(--accent); font-weight: 600; }
     .face { flex: none; width: 2.25rem; height: 2.25rem; border-radius: 50%; display: grid; place-items: center;
       color: #fff; font-size: .9rem; font-weight: 600; }
+    .face::before { content: attr(data-initial); }
     .face0 { background: #14606e; } .face1 { background: #7a4a12; } .face2 { background: #5b3f8c; }
     .face3 { background: #2f6a3a; }
     .who { display: block; min-width: 0; }

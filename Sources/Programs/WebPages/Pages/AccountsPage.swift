@@ -101,7 +101,7 @@ struct AccountsPage {
         { html in state(&html, account, session) },
         { html in
           html.name(account.provider)
-          html.element("small", [:]) { html in
+          html.small { html in
             html.text(Self.words(ofKind: account.kind))
             if let tenant = account.tenant, !tenant.isEmpty {
               html.literal(" · ")
@@ -117,14 +117,18 @@ struct AccountsPage {
   private func identity(_ html: inout HTML, _ account: Account) {
     html.literal("<span class=\"identity\">")
     html.element(
-      "span", ["class": "face face\(Self.colour(of: account.person))", "aria-hidden": "true"],
-      Self.initial(of: account.person))
+      "span",
+      [
+        "class": "face face\(Self.colour(of: account.person))", "aria-hidden": "true",
+        "data-initial": Self.initial(of: account.person),
+      ], "")
     html.element("span", ["class": "who"]) { html in
       html.element("b", [:]) { $0.name(account.person) }
-      if let address = account.address { html.element("small", [:]) { $0.name(address) } }
-      html.literal("<span class=\"tags\">")
+      if let address = account.address { html.small { $0.name(address) } }
+      html.literal(" <span class=\"tags\">")
       if let alias = account.alias, alias != account.person {
         html.element("span", ["class": "tag"]) { $0.name(alias) }
+        html.literal(" ")
       }
       if account.isActive { html.element("span", ["class": "tag on"], "active") }
       html.literal("</span>")
@@ -137,19 +141,19 @@ struct AccountsPage {
     let endsSoon = account.state == .active && account.endsSoon(at: frame.now)
     if endsSoon { html.mark(.warn, "ends soon") } else { html.mark(words.tone, words.short) }
     if !endsSoon, let since = session?.since {
-      html.literal("<small>since ")
+      html.literal(" <small>since ")
       html.moment(since, frame.time)
       html.literal("</small>")
     }
     if words.tone == .bad {
-      html.element("small", [:]) { $0.prose(words.meaning) }
+      html.small { $0.prose(words.meaning) }
       if account.kind == "secret", account.state.needsSignIn {
-        html.literal("<small>In a terminal: <code>lanyard rotate ")
+        html.literal(" <small>In a terminal: <code>lanyard rotate ")
         html.name(account.label)
         html.literal("</code></small>")
       }
     } else if let error = session?.lastError, account.state != .signedOut {
-      html.element("small", [:]) { html in
+      html.small { html in
         html.text("last refresh: \(Words.spaced(error.name))")
         if let reason = error.reason {
           html.literal(" (")
@@ -163,14 +167,14 @@ struct AccountsPage {
   private func ends(_ html: inout HTML, _ account: Account, _ session: Session?) {
     var lines: [(StaticString, Timestamp)] = []
     if let end = account.expiresAt { lines.append(("key ends ", end)) }
-    if account.state == .signedOut { return html.literal("<small>none</small>") }
+    if account.state == .signedOut { return html.literal(" <small>none</small>") }
     if let end = session?.sessionEndsAt { lines.append(("session ends ", end)) }
     if account.kind == "openid", let end = session?.tokenEndsAt { lines.append(("token until ", end)) }
     if let end = session?.offlineUntil, account.state == .offlineStale { lines.append(("usable offline until ", end)) }
     if let confirmed = session?.lastConfirmedAt ?? account.lastConfirmedAt { lines.append(("confirmed ", confirmed)) }
-    if lines.isEmpty { html.literal("<small>no end is known</small>") }
+    if lines.isEmpty { html.literal(" <small>no end is known</small>") }
     for (index, line) in lines.enumerated() {
-      html.literal(index == 0 ? "<span class=\"line\">" : "<small>")
+      html.literal(index == 0 ? "<span class=\"line\">" : " <small>")
       html.literal(line.0)
       html.moment(line.1, frame.time)
       html.literal(index == 0 ? "</span>" : "</small>")

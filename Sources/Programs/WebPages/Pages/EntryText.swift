@@ -7,7 +7,7 @@ struct EntryText {
   func write(to html: inout HTML) {
     html.element("b", ["class": "what"]) { $0.name(subject) }
     let rest = details
-    if !rest.isEmpty { html.element("small", [:]) { $0.name(rest) } }
+    if !rest.isEmpty { html.small { $0.name(rest) } }
   }
 
   private func fact(_ name: String) -> String? { entry.fact(name) }

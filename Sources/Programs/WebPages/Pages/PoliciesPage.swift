@@ -118,7 +118,7 @@ struct PoliciesPage {
                 check["facts"]?.members.compactMap { fact in
                   Self.words(of: fact.name, fact.value)
                 } ?? []
-              if !facts.isEmpty { html.element("small", [:]) { $0.name(facts.joined(separator: " · ")) } }
+              if !facts.isEmpty { html.small { $0.name(facts.joined(separator: " · ")) } }
             }
           }
         }
@@ -194,12 +194,12 @@ struct PoliciesPage {
             { html in
               if users.isEmpty { return html.literal("no provider") }
               html.name(Words.list(users.sorted()))
-              html.element("small", [:]) { $0.name(people.isEmpty ? "no account" : Words.list(people.map(\.label))) }
+              html.small { $0.name(people.isEmpty ? "no account" : Words.list(people.map(\.label))) }
             },
             { html in
               if let source = policy["source"]?.string {
                 html.literal("your organisation")
-                html.element("small", [:]) { $0.name(source) }
+                html.small { $0.name(source) }
               } else {
                 html.literal("you")
               }

@@ -67,20 +67,21 @@ struct ProgramsPage {
       [
         { html in
           html.element("b", [:]) { $0.name(grant.client) }
+          html.literal(" ")
           html.element("span", ["class": "tags"]) { html in
             if grant.isAgent { html.element("span", ["class": "tag on"], "AI agent") }
           }
-          html.element("small", [:]) { $0.name(grant.id) }
+          html.small { $0.name(grant.id) }
         },
         { html in html.name(Words.list(grant.accounts.map { accounts.label($0) })) },
         { html in
           html.name(Words.list(Rights.words(of: grant.methods), most: 4))
-          if grant.isAgent { html.element("small", [:], "requests only read, unless a policy says more") }
+          if grant.isAgent { html.small("requests only read, unless a policy says more") }
           if !grant.scopes.isEmpty {
-            html.element("small", [:]) { $0.name("scopes: \(Words.list(grant.scopes, most: 4))") }
+            html.small { $0.name("scopes: \(Words.list(grant.scopes, most: 4))") }
           }
           if !grant.capabilities.isEmpty {
-            html.element("small", [:]) { $0.name("operations: \(Words.list(grant.capabilities, most: 4))") }
+            html.small { $0.name("operations: \(Words.list(grant.capabilities, most: 4))") }
           }
         },
         { html in
@@ -90,7 +91,7 @@ struct ProgramsPage {
             html.name(Words.list(grant.origins.map(Self.host)))
           }
           if !grant.passOrigins.isEmpty {
-            html.element("small", [:]) { $0.name("without a token: \(Words.list(grant.passOrigins.map(Self.host)))") }
+            html.small { $0.name("without a token: \(Words.list(grant.passOrigins.map(Self.host)))") }
           }
         },
         { html in

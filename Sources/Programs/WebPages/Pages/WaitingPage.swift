@@ -75,27 +75,27 @@ struct WaitingPage {
             { html in
               html.element("b", [:]) { $0.name(operation.label ?? operation.capability) }
               if let url = operation.url {
-                html.element("small", [:]) { $0.name("\(operation.method ?? "") \(url)") }
+                html.small { $0.name("\(operation.method ?? "") \(url)") }
               } else if operation.label != nil {
-                html.element("small", [:]) { $0.name(operation.capability) }
+                html.small { $0.name(operation.capability) }
               }
             },
             { html in html.name(accounts.label(operation.account)) },
             { html in
               html.mark(words.tone, words.short)
-              if let problem = operation.problem { html.element("small", [:]) { $0.name(problem) } }
+              if let problem = operation.problem { html.small { $0.name(problem) } }
             },
             { html in
               html.literal("<span class=\"line\">queued ")
               if let at = operation.enqueuedAt { html.moment(at, frame.time) }
               html.literal("</span>")
               if let next = operation.nextAttemptAt {
-                html.literal("<small>next try ")
+                html.literal(" <small>next try ")
                 html.moment(next, frame.time)
                 html.literal("</small>")
               }
               if let end = operation.expiresAt {
-                html.literal("<small>until ")
+                html.literal(" <small>until ")
                 html.moment(end, frame.time)
                 html.literal("</small>")
               }
@@ -130,12 +130,12 @@ struct WaitingPage {
             { html in html.name(revocation.issuer) },
             { html in
               html.text(revocation.attempts == 0 ? "not yet" : Words.count(revocation.attempts, "time"))
-              if let problem = revocation.problem { html.element("small", [:]) { $0.name(problem) } }
+              if let problem = revocation.problem { html.small { $0.name(problem) } }
             },
             { html in
               if let next = revocation.nextAttemptAt { html.moment(next, frame.time) }
               if let end = revocation.expiresAt {
-                html.literal("<small>given up ")
+                html.literal(" <small>given up ")
                 html.moment(end, frame.time)
                 html.literal("</small>")
               }
