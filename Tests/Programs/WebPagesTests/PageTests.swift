@@ -86,7 +86,8 @@ struct PageTests {
     for text in [
       "<bdi>claude</bdi> wants to send", "<b class=\"method\">POST</b>", "<bdi>api.example</bdi>",
       "<bdi>/tickets/17?notify</bdi>",
-      "13:06</time> without your word", "2 wait with it", "lanyard step-up", "value=\"once\"", "value=\"session\"",
+      "13:06</time> without your word", "2 wait with it",
+      "<code>lanyard step-up -u <bdi>work</bdi></code>", "value=\"once\"", "value=\"session\"",
       "value=\"deny\"", "<blockquote><bdi>To comment on tickets.</bdi></blockquote>", "value=\"allow\"",
     ] { #expect(html.contains(text), "\(text)") }
     let none = Sample.html(.approvals) { value in

@@ -9,7 +9,7 @@ extension WebAction {
     "sign-in": signIn, "sign-out": signOut,
     "switch-account": simple(.accounts, "account.switch", "The active account was changed.", ["account"]),
     "check-account": simple(
-      .accounts, "snapshot.refresh", "The provider was asked, and the account is up to date.", ["account"]),
+      .accounts, "snapshot.refresh", "The account is up to date.", ["account"]),
     "decide-approval": decideApproval, "decide-access": decideAccess,
     "revoke-grant": simple(.programs, "grant.revoke", "The grant is revoked. It serves nothing any more.", ["grant"]),
     "create-grant": createGrant,

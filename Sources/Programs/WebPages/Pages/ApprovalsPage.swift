@@ -69,8 +69,9 @@ struct ApprovalsPage {
       }
       html.literal("</dl>")
       if approval.needsStepUp {
-        html.literal(
-          "<p class=\"hint\">A yes needs you to confirm that it is you: <code>lanyard step-up</code> first.</p>")
+        html.literal("<p class=\"hint\">A yes needs you to confirm that it is you: <code>lanyard step-up -u ")
+        html.name(accounts.label(approval.account))
+        html.literal("</code> first.</p>")
       }
       html.element("p", ["class": "hint"]) { html in
         html.literal("For the session: every ")
