@@ -238,6 +238,8 @@ class Changes(PageFixture):
         self.browser.find("button[id^='allow-']").click()
         self.browser.until(lambda: "Allowed: the grant has it now." in self.text, "what came of it")
         self.assertEqual(self.caller.call("access.list", {})["requests"], [])
+        self.go("/programs")
+        self.assertIn("you allowed besides: DELETE", self.text)
 
     def test_a_grant_is_created_and_revoked(self):
         self.go("/programs")

@@ -115,11 +115,20 @@ struct PageTests {
     let unused = Sample.html(.programs) { value in
       guard case .object(var members) = value, members["grants"] != nil else { return value }
       members["grants"] = .array([
-        ["grant": "grt_5", "client": "claude", "accounts": ["acc_work"], "methods": ["request.send"]]
+        [
+          "grant": "grt_5", "client": "claude", "accounts": ["acc_work"], "methods": ["request.send"],
+          "additions": [
+            [
+              "origins": ["https://api.example"], "methods": ["DELETE"], "capabilities": [],
+              "expiresAt": "2030-11-29T15:00:00.000Z",
+            ]
+          ],
+        ]
       ])
       return .object(members)
     }
     #expect(unused.contains("title=\"Fri 29 Nov 2030, 13:00\">13:00</time>") && !unused.contains("none known"))
+    #expect(unused.contains("you allowed besides: <bdi>DELETE · api.example</bdi> until <time"))
     // Who is signed out is not granted.
     #expect(!html.contains("account.acc_out"))
   }

@@ -83,6 +83,7 @@ struct ProgramsPage {
           if !grant.capabilities.isEmpty {
             html.small { $0.name("operations: \(Words.list(grant.capabilities, most: 4))") }
           }
+          for addition in grant.additions { write(addition, to: &html) }
         },
         { html in
           if grant.origins.isEmpty {
@@ -113,6 +114,17 @@ struct ProgramsPage {
           }
         },
       ])
+  }
+
+  private func write(_ addition: Grant.Addition, to html: inout HTML) {
+    let parts = [addition.methods, addition.capabilities, addition.origins.map(Self.host)].filter { !$0.isEmpty }
+    html.small { html in
+      html.literal("you allowed besides: ")
+      html.name(parts.map { Words.list($0) }.joined(separator: " · "))
+      guard let end = addition.expiresAt else { return }
+      html.literal(" until ")
+      html.moment(end, frame.time)
+    }
   }
 
   /// The newest in the part of the audit log that was asked for.
