@@ -6,6 +6,8 @@ package import AgentVault
 package struct VaultDependencies: Sendable {
   package let clock: any AgentClock
   package let entropy: any Entropy
+  /// The protection chosen at the start, which a new vault gets: that of a key source, or `passphrase`, which has none.
+  package let protection: String
   /// The key sources that open a slot without a person, the one chosen at the start first.
   package let keySources: [any KeySource]
   /// What the features keep in memory of an open vault.
@@ -23,6 +25,7 @@ package struct VaultDependencies: Sendable {
   package init(
     clock: any AgentClock,
     entropy: any Entropy,
+    protection: String,
     keySources: [any KeySource],
     kept: [any VaultTable.Type],
     tables: PublishedTables,
@@ -33,6 +36,7 @@ package struct VaultDependencies: Sendable {
   ) {
     self.clock = clock
     self.entropy = entropy
+    self.protection = protection
     self.keySources = keySources
     self.kept = kept
     self.tables = tables

@@ -59,14 +59,14 @@ struct VaultOpening {
   /// Opens as at the start; nil if that needs a person.
   mutating func openAgain() throws(AgentFailure) -> OpenVault? {
     let slots = try slots()
-    let wanted = dependencies.keySources.first?.protection
     guard !slots.isEmpty else {
-      guard case .open(let vault) = try open(protection: wanted ?? "passphrase", acceptingOldStore: false) else {
+      // Another key source may be there, but a vault that is to have a passphrase waits for it.
+      guard case .open(let vault) = try open(protection: dependencies.protection, acceptingOldStore: false) else {
         return nil
       }
       return vault
     }
-    return try openUnattended(slots, wanted: wanted ?? "")
+    return try openUnattended(slots, wanted: dependencies.protection)
   }
 
   /// Opens the vault by a slot that needs no person; nil without such a slot.

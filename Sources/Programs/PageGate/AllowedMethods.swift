@@ -15,22 +15,15 @@ package enum AllowedMethods {
   }
 
   package static let reads: Set<String> = [
-    "access.list", "account.get", "account.list", "agent.diagnose", "agent.listKeySlots", "agent.status",
-    "approval.list",
-    "audit.list", "audit.verify", "authorization.check", "authorization.checkMany", "connectivity.get",
-    "event.subscribe",
-    "grant.list", "metrics.read", "operation.list", "policy.explain", "policy.get", "policy.list", "provider.get",
-    "provider.list", "revocation.list", "rule.list", "session.get", "stepUp.status",
+    "access.list", "account.list", "agent.diagnose", "agent.status", "approval.list", "audit.list", "connectivity.get",
+    "event.subscribe", "grant.list", "metrics.read", "operation.list", "policy.explain", "policy.get", "policy.list",
+    "provider.list", "revocation.list", "session.get",
   ]
 
   /// With the members of the result that are kept. `grant.create` answers with the secret of a grant, and `snapshot.refresh`
   /// with what a provider says of a person.
   package static let changes: [String: Set<String>] = [
     "access.decide": ["expiresAt", "request", "status"],
-    "account.add": ["account"],
-    "account.forget": ["account"],
-    "account.rename": ["account"],
-    "account.replace": ["account"],
     "account.signOut": ["account", "data", "mode", "revocation"],
     "account.switch": ["account"],
     "agent.lock": ["locked"],
@@ -40,15 +33,11 @@ package enum AllowedMethods {
     "grant.revoke": ["grant"],
     "operation.cancel": ["operation", "status"],
     "operation.retry": ["operation", "status"],
-    "policy.refresh": ["policySource"],
     "revocation.abandon": ["revocation"],
     "revocation.retry": ["revocations"],
     "signIn.begin": [
       "authorizationUrl", "expiresAt", "flow", "signIn", "userCode", "verificationUri", "verificationUriComplete",
     ],
-    "signIn.cancel": ["signIn"],
     "snapshot.refresh": ["account"],
-    "stepUp.clear": ["account"],
-    "stepUp.verify": ["account", "validUntil"],
   ]
 }

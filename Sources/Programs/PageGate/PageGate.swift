@@ -20,8 +20,8 @@ package struct PageGate: Sendable {
   package func admit(_ request: HTTPRequest, session: PageSession?) throws(GateRefusal) -> PageRoute {
     // A name of another site may be made to lead here (DNS rebinding): its requests say that name.
     guard let host = request.header("Host"), hosts.contains(host) else { throw .otherHost }
-    guard request.method == "GET" || request.method == "POST" else { throw .otherMethod }
     guard comesFromHere(request, host) else { throw .otherSite }
+    guard request.method == "GET" || request.method == "POST" else { throw .otherMethod }
     guard request.header("Upgrade") == nil else { throw .upgrade }
     if request.method == "POST" { return try posted(request, session) }
     guard request.body.isEmpty else { throw .malformed }

@@ -70,7 +70,9 @@ struct LanyardWeb {
         return { server.answer($0) }
       }
     } catch {
-      throw CommandFailure(.other, name: "system", "The page can't listen at 127.0.0.1: \(error). It was not started.")
+      throw CommandFailure(
+        .other, name: "system", "The page can't listen at 127.0.0.1: \(error). It was not started.",
+        hints: options.port == 0 ? [] : ["`lanyard ui` without --port takes one that is free."])
     }
   }
 

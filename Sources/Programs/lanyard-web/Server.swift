@@ -8,7 +8,7 @@ internal import WebPages
 
 /// Serves the pages: from a request that `PageGate` admits to its answer.
 final class Server: Sendable {
-  /// A secret of 64 KiB, each byte of it escaped, and the other fields of a form.
+  /// The largest form is that of a grant: 64 servers of 512 bytes, each byte escaped, and 64 accounts.
   static let mostBodyBytes = 256 << 10
 
   private let gate: PageGate
@@ -116,7 +116,8 @@ final class Server: Sendable {
     } catch {
       return seeOther(action.page, notice: error.message)
     }
-    let outcome = desk.perform(calls)
+    var outcome = desk.perform(calls)
+    if let other = action.alternative(outcome.answers) { outcome = desk.perform([other]) }
     // The person goes on at the provider; the page shows the account once it is there.
     if let address = outcome.authorizationURL { return SignInHandover.response(to: address) }
     return seeOther(action.page, notice: action.notice(outcome.answers))

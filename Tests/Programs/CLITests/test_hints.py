@@ -167,6 +167,7 @@ WAYS = {
     "lanyard login … --username NAME": "test_real_secrets.test_a_key_that_needs_a_user_name_is_given_with_it",
     "lanyard sandbox": NAME,
     "lanyard sandbox -- COMMAND": "Proxy/test_sandbox.test_a_command_is_named_as_advised",
+    "lanyard rotate …": "test_real_secrets.test_the_doctor_wants_another_key_and_no_sign_in",
     "lanyard rotate ACCOUNT": "test_real_secrets.test_a_refused_account_gets_another_key_by_the_command_that_is_told",
     "lanyard": NAME, "lanyard grant create": NAME, "lanyard grant revoke": NAME, "lanyard key remove": NAME, "lanyard lock": NAME,
     "lanyard operations cancel": NAME, "lanyard operations export": NAME, "lanyard operations retry": NAME,

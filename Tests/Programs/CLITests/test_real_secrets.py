@@ -98,6 +98,17 @@ class LoginTests(RealSecrets):
         self.answer(*words, "--key-file", self.file(new))
         self.assertEqual(self.answer("token", "work"), new + "\n")
 
+    def test_the_doctor_wants_another_key_and_no_sign_in(self):
+        old, new = self.key(), self.key()
+        self.answer("login", "keys", "--key-file", self.file(old), "--alias", "work")
+        self.post("/practice/secrets", end=old)
+        self.refused(4, "token", "work", "--force")
+        told = json.loads(self.answer("rpc", "agent.diagnose", "{}"))["findings"]
+        remedy, = [each for finding in told if finding.get("check") == "session" for each in finding["remedies"]]
+        self.assertIn("`lanyard rotate work`", remedy)
+        self.answer(*advice(remedy)[0].split()[1:], "--key-file", self.file(new))
+        self.assertEqual(self.answer("token", "work"), new + "\n")
+
     def test_a_key_of_another_person_is_refused_by_rotate(self):
         key = self.key()
         self.answer("login", "keys", "--key-file", self.file(key), "--alias", "work")

@@ -13,7 +13,7 @@ import unittest
 
 from agent_fixture import PATIENCE_SECONDS, AgentFixture, accepts, add_provider, import_account
 
-LOCKED, UNLOCK_FAILED, STORE_UNAVAILABLE, INTEGRITY, ROLLED_BACK = 1001, 1008, 5001, 5002, 5003
+LOCKED, UNLOCK_FAILED, STORE_UNAVAILABLE, INTEGRITY, ROLLED_BACK, INVALID = 1001, 1008, 5001, 5002, 5003, -32602
 STORE_FAILED, VAULT_CLOSED = 74, 76
 RIGHT, WRONG = "correct horse battery staple", "correct horse battery stable"
 
@@ -51,6 +51,15 @@ class Passphrase(AgentFixture):
         self.refused(LOCKED, lambda: client.call("token.get", {"account": "alice"}))
         self.unlock(client)
         self.assertEqual(client.call("agent.status")["protection"], "passphrase")
+
+    def test_a_vault_that_is_to_have_a_passphrase_is_made_by_no_other_key(self):
+        scene = self.scene("--protection", "passphrase")
+        client = self.client(scene)
+        self.assertEqual(client.call("agent.status")["protection"], "passphrase")
+        self.refused(INVALID, lambda: client.call("agent.unlock"))
+        self.assertFalse(client.call("agent.status")["initialized"])
+        client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
+        self.assertEqual([slot["protection"] for slot in client.call("agent.listKeySlots")["slots"]], ["passphrase"])
 
     def unlock(self, client):
         """Unlocks; a wrong try before may have started a pause."""

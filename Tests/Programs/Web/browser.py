@@ -123,6 +123,18 @@ class Browser:
         for key in keys:
             ActionChains(self.driver).send_keys(named.get(key, key)).perform()
 
+    def point_at(self, selector: str) -> None:
+        """Moves the pointer onto an element."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver, duration=0).move_to_element(self.find(selector)).perform()
+
+    def click_there(self) -> None:
+        """Clicks where the pointer is."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver, duration=0).click().perform()
+
     def focused(self) -> Any:
         return self.driver.switch_to.active_element
 

@@ -18,13 +18,14 @@ POLICY = {
 
 
 class Api(http.server.ThreadingHTTPServer):
-    """A resource server that answers everything."""
+    """A resource server that answers everything, with `status`."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.requests: List[str] = []
+        self.status = 200
         self.origin = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -39,7 +40,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def answer(self) -> None:
         self.server.requests.append(f"{self.command} {self.path}")
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.send_response(200)
+        self.send_response(self.server.status)
         self.send_header("Content-Length", "3")
         self.end_headers()
         self.wfile.write(b"ok\n")

@@ -4,6 +4,7 @@ schemes, names that are hostile, thousands of rows, and no script at all."""
 import glob
 import os
 import re
+import socket
 import subprocess
 import threading
 import time
@@ -13,7 +14,7 @@ from browser import SCHEMES, WIDTHS, Browser, lynx
 from busy import Api, add_key, grant, in_days, set_policy, under_grant
 from web_fixture import LANYARD, PAGES, WebFixture
 
-from agent_fixture import ROOT
+from agent_fixture import ROOT, import_account, request
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 
@@ -68,6 +69,16 @@ class PageFixture(WebFixture):
             "operation.enqueue", {"account": "alice", "capability": "notes.read", "label": "Note on 17", "payload": {}})
         return made
 
+    def raw_request(self, made, path):
+        """The connection of a program that waits for an approval; it is withdrawn when that is closed."""
+        connection = socket.socket(socket.AF_UNIX)
+        self.addCleanup(connection.close)
+        connection.connect(self.agent.socket)
+        hello = {"client": {"name": "test", "version": "1"}, "protocol": "1", "grant": made["secret"]}
+        sent = {"account": "alice", "method": "POST", "url": self.api.origin + path, "body": "x"}
+        connection.sendall(request("agent.hello", hello, 1) + request("request.send", sent, 2))
+        return connection
+
     def asking(self, made, path="/notes"):
         """A request of the AI agent that waits for the person; what came of it once it is over."""
         outcome = []
@@ -108,11 +119,24 @@ class Content(PageFixture):
         rows = [row.text for row in self.browser.all("#entries tbody tr")]
         self.assertTrue(rows and all("refused" in row and "claude" in row for row in rows), rows)
 
+    def test_activity_tells_what_the_person_decided(self):
+        made = self.busy()
+        thread, _ = self.asking(made)
+        approval = self.caller.call("approval.list", {})["approvals"][0]["approval"]
+        self.caller.call("approval.decide", {"approval": approval, "verdict": "once"})
+        thread.join()
+        self.go("/activity")
+        self.assertIn("You decided", self.text)
+        self.assertNotIn("sign-out", self.text)
+
     def test_programs(self):
         self.busy()
         self.go("/programs")
         for words in ("claude", "AI agent", "send requests", "alice", "until you revoke it"):
             self.assertIn(words, self.browser.run("return document.querySelector('main').textContent"))
+        # It sent requests a moment ago.
+        self.assertIn("Last request", self.text)
+        self.assertNotIn("none known", self.text)
 
     def test_waiting(self):
         self.busy()
@@ -128,7 +152,7 @@ class Content(PageFixture):
         self.browser.run("document.getElementById('try-capability').value = 'notes.read'")
         self.browser.find("#try-now").click()
         self.browser.until(lambda: "It may not." in self.text, "the decision")
-        self.assertIn("offline window", self.text)
+        self.assertIn("Offline window expired", self.text)
 
     def test_health(self):
         self.go("/health")
@@ -188,6 +212,23 @@ class Changes(PageFixture):
         thread.join()
         self.assertEqual(getattr(outcome[0], "code", outcome), 4001)
 
+    def test_a_request_that_is_withdrawn_brings_no_other_button_under_a_click(self):
+        made = self.busy()
+        first = self.raw_request(made, "/notes/harmless")
+        self.until(lambda: len(self.caller.call("approval.list", {})["approvals"]) == 1, "the first request waits")
+        thread, _ = self.asking(made, "/notes/other")
+        self.until(lambda: len(self.caller.call("approval.list", {})["approvals"]) == 2, "the second request waits")
+        self.go("/approvals")
+        self.browser.point_at("button[id^='once-']")
+        first.close()
+        self.browser.until(lambda: "/notes/harmless" not in self.text, "the first request is withdrawn")
+        self.browser.click_there()
+        time.sleep(0.3)
+        waiting = self.caller.call("approval.list", {})["approvals"]
+        self.assertEqual([each["url"] for each in waiting], [f"{self.api.origin}/notes/other"])
+        self.browser.find("button[id^='deny-']").click()
+        thread.join()
+
     def test_a_request_for_access(self):
         made = self.busy()
         agent = under_grant(self.client(self.agent), made["secret"])
@@ -197,6 +238,8 @@ class Changes(PageFixture):
         self.browser.find("button[id^='allow-']").click()
         self.browser.until(lambda: "Allowed: the grant has it now." in self.text, "what came of it")
         self.assertEqual(self.caller.call("access.list", {})["requests"], [])
+        self.go("/programs")
+        self.assertIn("you allowed besides: DELETE", self.text)
 
     def test_a_grant_is_created_and_revoked(self):
         self.go("/programs")
@@ -219,10 +262,90 @@ class Changes(PageFixture):
         self.browser.until(lambda: "Its data was erased." in self.text, "what came of it")
         self.assertEqual(self.caller.call("account.get", {"account": account})["state"], "signedOut")
 
-    def test_the_vault_is_locked(self):
+    def test_the_vault_is_locked_and_unlocked(self):
         self.browser.find("#lock").click()
         self.browser.until(lambda: "The vault is locked" in self.text, "the vault is locked")
         self.assertTrue(self.caller.call("agent.status", {})["locked"])
+        # A key file opens it: no person is asked, and no pinentry is needed.
+        self.browser.find("#unlock").click()
+        self.browser.until(lambda: "The vault is unlocked." in self.text, "the vault is unlocked")
+        self.assertIn("alice", self.text)
+
+    def test_another_account_is_made_active(self):
+        account = add_key(self.caller, "mail", self.api.origin)
+        self.go("/accounts")
+        self.browser.find(f"#switch-account-{account}").click()
+        self.browser.until(lambda: "The active account was changed." in self.text, "what came of it")
+        self.assertEqual(self.caller.call("account.list", {})["active"], account)
+
+    def test_a_sign_in_leads_to_the_provider(self):
+        self.browser.find("#sign-in-alias").send_keys("again")
+        self.browser.find("#sign-in").click()
+        self.browser.until(lambda: "You are signed in" in self.browser.text("body"), "the sign-in", 15)
+        self.go("/accounts")
+        self.assertIn("again", self.text)
+        self.browser.errors()
+
+    def test_a_revocation_is_tried_again_and_abandoned(self):
+        gone = import_account(self.caller, self.idp, "carol", alias="contractor")
+        self.idp.stop()
+        self.caller.call("account.signOut", {"account": gone, "mode": "hard", "revocationTimeoutSeconds": 1})
+        self.go("/waiting")
+        self.assertNotIn(gone, self.text)
+        self.browser.find("button[id^='retry-revocation']").click()
+        self.browser.until(lambda: "1 token still to be revoked" in self.text, "what came of it")
+        self.browser.find("a[id^='abandon-']").click()
+        self.browser.until(lambda: "stays good at" in self.text, "the question")
+        self.browser.find("#abandon").click()
+        self.browser.until(lambda: "The revocation was abandoned" in self.text, "what came of it")
+        self.assertEqual(self.caller.call("revocation.list", {})["revocations"], [])
+
+    def test_a_refused_operation_waits_for_the_person(self):
+        set_policy(self.caller, self.api.origin)
+        self.api.status = 422
+        sent = {"method": "GET", "url": f"{self.api.origin}/notes/9"}
+        operation = self.caller.call("operation.enqueue", {
+            "account": "alice", "capability": "notes.read", "label": "Note on 99", "request": sent})["operation"]
+
+        def status():
+            return self.caller.call("operation.get", {"account": "alice", "operation": operation})["status"]
+
+        self.until(lambda: status() == "rejected", "the server refuses it")
+        # The agent counts it no more.
+        self.assertEqual(self.caller.call("agent.status", {})["pendingOperations"], 0)
+        self.go("/waiting")
+        for words in ("Note on 99", "refused", "the server answered 422"):
+            self.assertIn(words, self.text)
+        self.api.status = 200
+        self.browser.find(f"#retry-operation-{operation}").click()
+        self.browser.until(lambda: "waits for its turn again" in self.text, "what came of it")
+        self.until(lambda: status() == "done", "it is sent")
+
+    def test_an_operation_is_abandoned(self):
+        self.busy()
+        operation = self.caller.call("operation.list", {"account": "alice"})["operations"][0]["operation"]
+        self.go("/waiting")
+        self.browser.find(f"#cancel-operation-{operation}").click()
+        self.browser.until(lambda: "The operation was abandoned" in self.text, "what came of it")
+        self.assertIn("Nothing waits", self.text)
+
+    def test_ten_tabs_load(self):
+        """A browser has six connections to a server, for all tabs."""
+        tabs = [self.browser.driver.current_window_handle]
+        try:
+            for _ in range(9):
+                self.browser.driver.switch_to.new_window("tab")
+                tabs.append(self.browser.driver.current_window_handle)
+                self.go("/accounts")
+            self.caller.call("account.rename", {"account": "alice", "alias": "allie"})
+            for tab in (tabs[-1], tabs[0], tabs[5]):
+                self.browser.driver.switch_to.window(tab)
+                self.browser.until(lambda: "allie" in self.text, "the tab shows the change")
+        finally:
+            for tab in tabs[1:]:
+                self.browser.driver.switch_to.window(tab)
+                self.browser.driver.close()
+            self.browser.driver.switch_to.window(tabs[0])
 
     def test_what_the_person_does_is_kept_while_the_page_changes(self):
         account = self.caller.call("account.get", {"account": "alice"})["id"]
@@ -318,6 +441,8 @@ class Reach(PageFixture):
                 read = lynx(f"{self.served.address}/{name}", self.cookie)
                 self.assertIn(expected, " ".join(read.split()))
                 self.assertIn("Skip to the content", read)
+                # Words that style sets apart are parted without it, too.
+                self.assertNotRegex(read, r"wellsince|Alice Archeralice|AAlice|claudeAI|Lanyardonline|practicesign-in")
 
     def test_the_opening_code_can_be_typed(self):
         other = self.page()
@@ -392,6 +517,10 @@ class Size(PageFixture):
                     "account": "alice", "capabilities": [f"c{client}.n{part + number}" for number in range(50)]})
         newest = self.caller.call("audit.list", {"before": 2**53 - 1, "limit": 1})["entries"][0]["sequence"]
         self.assertGreater(newest, self.ENTRIES)
+        set_policy(self.caller, self.api.origin)
+        self.caller.call("provider.update", {"provider": "hosting", "policy": "assistant"})
+        self.caller.call("operation.enqueue", {
+            "account": f"key-{self.ACCOUNTS - 1}", "capability": "notes.read", "label": "Note of the last one", "payload": {}})
         for name in PAGES:
             with self.subTest(name):
                 began = time.monotonic()
@@ -402,6 +531,8 @@ class Size(PageFixture):
         self.assertEqual(len(self.browser.all("#accounts tbody tr")), 50)
         self.browser.find(".pager a").click()
         self.browser.until(lambda: "51 to 100 of 1001" in self.text, "the next part")
+        self.go("/waiting")
+        self.assertIn("Note of the last one", self.text)
         self.go("/activity")
         self.browser.find("#older").click()
         self.browser.until(lambda: "before=" in self.browser.driver.current_url, "older entries")

@@ -44,6 +44,7 @@ class Command(WebFixture):
             [WEB, "--no-browser", "--port", str(page.port)], capture_output=True, text=True, env=self.environment)
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"port {page.port} is in use", done.stderr)
+        self.assertIn("`lanyard ui` without --port", done.stderr)
 
     def test_a_grant_is_not_the_person(self):
         done = subprocess.run(
@@ -373,7 +374,7 @@ class AllowList(unittest.TestCase):
                 self.assertEqual(self.secrets(self.result(method)), [])
 
     def test_what_is_kept_of_a_change_is_no_secret(self):
-        self.assertGreater(len(self.changes), 15)
+        self.assertGreater(len(self.changes), 10)
         for method, members in self.changes.items():
             for member in members:
                 with self.subTest(f"{method} {member}"):
@@ -390,8 +391,8 @@ class AllowList(unittest.TestCase):
             self.assertNotRegex(
                 method, r"^(token|secret|identity|credential|exec|request)\.|^snapshot\.get$|^agent\.(backup|restore|shutdown)$")
 
-    def test_every_question_of_the_pages_is_allowed(self):
-        """A page that asks for more would show a refusal for ever."""
+    def test_the_list_is_what_the_pages_and_forms_ask_for(self):
+        """A page that asks for more would show a refusal for ever; what none asks for is no right of the program."""
         asked = set()
         for top, _, names in os.walk(os.path.join(ROOT, "Sources", "Programs", "WebPages")):
             for name in names:
@@ -400,7 +401,8 @@ class AllowList(unittest.TestCase):
                 asked |= set(re.findall(r'AgentQuestion\(\s*(?:"[^"]*"|\w+),\s*"(\w+\.\w+)"', text))
                 asked |= set(re.findall(r'simple\(\s*\.\w+,\s*"(\w+\.\w+)"', text))
         self.assertGreater(len(asked), 10)
-        self.assertEqual(asked - set(self.reads) - set(self.changes), set())
+        # The live feed follows the agent's events.
+        self.assertEqual(asked | {"event.subscribe"}, set(self.reads) | set(self.changes))
 
 
 if __name__ == "__main__":

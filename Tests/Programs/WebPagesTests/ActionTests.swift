@@ -6,7 +6,7 @@ struct ActionTests {
   @Test(
     "A form becomes one call",
     arguments: [
-      ("lock", [:], "agent.lock", [:]), ("unlock", [:], "agent.unlock", ["prompt": "pinentry"]),
+      ("lock", [:], "agent.lock", [:]), ("unlock", [:], "agent.unlock", [:]),
       ("switch-account", ["account": "a"], "account.switch", ["account": "a"]),
       ("check-account", ["account": "a"], "snapshot.refresh", ["account": "a"]),
       ("sign-in", ["provider": "idp"], "signIn.begin", ["provider": "idp", "flow": "browser"]),
@@ -70,6 +70,24 @@ struct ActionTests {
   func problem(_ name: String, _ form: [String: String]) throws {
     let action = try #require(WebAction.named(name))
     #expect(throws: FormProblem.self) { try action.calls(form) }
+  }
+
+  @Test("The vault is opened without the person, and by the passphrase where only that opens it")
+  func unlock() throws {
+    func alternative(_ name: String, _ code: Int?) throws -> AgentQuestion? {
+      var answers = AgentAnswers()
+      if let code {
+        answers.set("done", failureCode: code, message: "refused")
+      } else {
+        answers.set("done", result: ["locked": false])
+      }
+      return try #require(WebAction.named(name)).alternative(answers)
+    }
+    #expect(try alternative("unlock", nil) == nil)
+    #expect(try alternative("unlock", -32602)?.params == ["prompt": "pinentry"])
+    #expect(try alternative("unlock", -32602)?.method == "agent.unlock")
+    #expect(try alternative("unlock", 1005) == nil)
+    #expect(try alternative("lock", -32602) == nil)
   }
 
   @Test("What came of it is told: the result in words, else the agent's own")

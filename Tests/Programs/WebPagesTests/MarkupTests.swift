@@ -119,7 +119,7 @@ struct MarkupTests {
     for path in ["/style.css", "/live.js", "/icon.svg"] { #expect(WebAsset.named(path)?.bytes.isEmpty == false) }
     for path in ["/", "/style.css/", "/../style.css", "/live.js?x", ""] { #expect(WebAsset.named(path) == nil) }
     let script = String(decoding: WebAsset.named("/live.js")!.bytes, as: UTF8.self)
-    #expect(script.split(separator: "\n", omittingEmptySubsequences: false).count < 100)
+    #expect(script.split(separator: "\n", omittingEmptySubsequences: false).count < 120)
     let style = String(decoding: WebAsset.named("/style.css")!.bytes, as: UTF8.self)
     #expect(style.contains("prefers-color-scheme: dark") && style.contains("prefers-reduced-motion"))
     #expect(!style.contains("url(") && !style.contains("@import"))

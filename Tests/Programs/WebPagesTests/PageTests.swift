@@ -86,7 +86,8 @@ struct PageTests {
     for text in [
       "<bdi>claude</bdi> wants to send", "<b class=\"method\">POST</b>", "<bdi>api.example</bdi>",
       "<bdi>/tickets/17?notify</bdi>",
-      "13:06</time> without your word", "2 wait with it", "lanyard step-up", "value=\"once\"", "value=\"session\"",
+      "13:06</time> without your word", "2 wait with it",
+      "<code>lanyard step-up -u <bdi>work</bdi></code>", "value=\"once\"", "value=\"session\"",
       "value=\"deny\"", "<blockquote><bdi>To comment on tickets.</bdi></blockquote>", "value=\"allow\"",
     ] { #expect(html.contains(text), "\(text)") }
     let none = Sample.html(.approvals) { value in
@@ -106,10 +107,28 @@ struct PageTests {
     for text in [
       "<bdi>claude</bdi>", "AI agent", "send requests, without seeing tokens", "<bdi>api.example</bdi>",
       "have access tokens",
-      "all of the provider", "over", "not yet", "name=\"account.acc_work\"",
+      "all of the provider", "over", "none known", "name=\"account.acc_work\"",
     ] { #expect(html.contains(text), "\(text)") }
     #expect(
       html.firstRange(of: "id=\"grant-grt_5\"")!.lowerBound < html.firstRange(of: "id=\"grant-grt_1\"")!.lowerBound)
+    // The agent's grants do not say when they were used: the audit log does.
+    let unused = Sample.html(.programs) { value in
+      guard case .object(var members) = value, members["grants"] != nil else { return value }
+      members["grants"] = .array([
+        [
+          "grant": "grt_5", "client": "claude", "accounts": ["acc_work"], "methods": ["request.send"],
+          "additions": [
+            [
+              "origins": ["https://api.example"], "methods": ["DELETE"], "capabilities": [],
+              "expiresAt": "2030-11-29T15:00:00.000Z",
+            ]
+          ],
+        ]
+      ])
+      return .object(members)
+    }
+    #expect(unused.contains("title=\"Fri 29 Nov 2030, 13:00\">13:00</time>") && !unused.contains("none known"))
+    #expect(unused.contains("you allowed besides: <bdi>DELETE · api.example</bdi> until <time"))
     // Who is signed out is not granted.
     #expect(!html.contains("account.acc_out"))
   }
@@ -123,11 +142,17 @@ struct PageTests {
     ] { #expect(html.contains(text), "\(text)") }
     #expect(!html.contains("secret=1"))
     #expect(!html.contains("/do/abandon-revocation"))
-    // Without operations no account is asked for some.
+    // The agent does not count refused operations as pending: each account is asked all the same.
     var answers = AgentAnswers()
     answers.set("accounts", result: Sample.results["account.list"]!)
     answers.set("status", result: ["pendingOperations": 0])
-    #expect(WebPage.waiting.furtherQuestions([:], answers).isEmpty)
+    #expect(WebPage.waiting.furtherQuestions([:], answers).count == 4)
+    // The label of a revocation is the account's id once its data is erased.
+    let erased = Sample.html(.waiting) { value in
+      guard value["revocations"] != nil else { return value }
+      return ["revocations": [["id": "rev_1", "issuer": "https://idp.example", "accountLabel": "acc_out"]]]
+    }
+    #expect(erased.contains("<b><bdi>An account at idp</bdi></b>"))
   }
 
   @Test("Policies: what a policy wants, and what it would say to somebody who is offline since Sunday")
@@ -143,9 +168,40 @@ struct PageTests {
     #expect(!WebPage.policies.questions([:]).contains { $0.method == "policy.explain" })
     let html = Sample.html(.policies, query)
     for text in [
-      "offline since Sun 24 Nov (5 days)", "<b>It may not.</b> Offline window expired.", "offline window: 2 days",
+      "offline since Sun 24 Nov (5 days)", "<b>It may not.</b> Offline window expired.",
+      "<small><bdi>allowed offline for: 2 days",
       "your approval", "offline for 2 days", "POST https://api.example/tickets/*", "&quot;waitSeconds&quot;: 120",
     ] { #expect(html.contains(text), "\(text)") }
+    // The one check that failed says nothing twice.
+    #expect(!html.contains("<li><bdi>Offline window expired"))
+    let bare = Sample.html(.policies, query) { value in
+      guard case .object(var members) = value, members["effect"] != nil else { return value }
+      members["policy"] = ["name": "", "version": 0]
+      return .object(members)
+    }
+    #expect(bare.contains("No policy applies to this account") && !bare.contains("version 0"))
+  }
+
+  @Test("Accounts: a key that ended wants a new key and no sign-in; a machine is not signed in either")
+  func otherKinds() {
+    func html(_ kind: JSONValue) -> String {
+      Sample.html(.accounts) { value in
+        guard value["accounts"] != nil else { return value }
+        return [
+          "accounts": [
+            [
+              "id": "acc_key", "alias": "hosting", "kind": kind, "provider": "hosting",
+              "state": "reauthenticationRequired",
+            ]
+          ]
+        ]
+      }
+    }
+    let key = html("secret")
+    #expect(key.contains("needs a new key") && key.contains("<code>lanyard rotate <bdi>hosting</bdi></code>"))
+    let machine = html("client")
+    #expect(machine.contains("<code>lanyard doctor</code>"))
+    for text in [key, machine] { #expect(!text.contains("sign in again") && !text.contains("sign-in-acc_key")) }
   }
 
   @Test("Health: findings with their remedies, the network, refreshes and how long they took, ends of sessions")

@@ -87,7 +87,7 @@ package final class AgentService: Sendable {
     vault = VaultActor(
       store: store, anchor: anchor,
       dependencies: VaultDependencies(
-        clock: environment.clock, entropy: environment.entropy,
+        clock: environment.clock, entropy: environment.entropy, protection: keySource?.protection ?? "passphrase",
         keySources: (keySource.map { [$0] } ?? []) + otherKeySources, kept: AgentTables.kept, tables: tables.published,
         watchers: tables.watchers,
         events: events,

@@ -145,7 +145,10 @@ package struct VaultDiagnosis {
     case .reauthenticationRequired:
       findings.problem(
         "session", AgentFailure.token(.reauthenticate(reason: reasonToSignIn(profile)), id).message,
-        subject: profile.name, account: id, "`lanyard login --account \(profile.name)` signs in again.")
+        subject: profile.name, account: id,
+        profile.kind == .secret
+          ? "`lanyard rotate \(profile.name)` gives it another secret."
+          : "`lanyard login --account \(profile.name)` signs in again.")
     case .interactionRequired:
       findings.notice(
         "session", of: profile, "The provider demands an interaction with the person.",

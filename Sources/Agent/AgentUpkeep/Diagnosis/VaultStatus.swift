@@ -16,12 +16,12 @@ package struct VaultStatus: Sendable {
 
   /// `vault` is nil while it is locked. `grant` limits the answer to the accounts that it covers.
   package init(
-    _ vault: OpenVault?, slots: [KeySlotRow], keySources: [any KeySource], within grant: EffectiveGrant?
+    _ vault: OpenVault?, slots: [KeySlotRow], chosen: String, within grant: EffectiveGrant?
   ) throws(AgentFailure) {
     isLocked = vault == nil
     isInitialized = !slots.isEmpty
     slotProtections = Set(slots.map(\.protection))
-    protection = Self.protection(by: slotProtections, keySources)
+    protection = Self.protection(by: slotProtections, chosen)
     profiles = vault.map { Array($0.directory.profiles.values) } ?? []
     pendingRevocations = try vault?.outbox.entries(within: grant).count ?? 0
     pendingOperations =
@@ -29,17 +29,17 @@ package struct VaultStatus: Sendable {
     if let grant { profiles = profiles.filter { grant.covers($0.id) } }
   }
 
-  /// A store is as well protected as by the weakest of its slots.
-  private static func protection(by there: Set<String>, _ keySources: [any KeySource]) -> KeyProtection {
+  /// A store is as well protected as by the weakest of its slots; without a slot, as the agent was started for.
+  private static func protection(by there: Set<String>, _ chosen: String) -> KeyProtection {
     let fromTheWeakest: [KeyProtection] = [.keyFile, .systemdCredential, .secretService, .passphrase]
     return fromTheWeakest.first { there.contains($0.rawValue) }
-      ?? keySources.first.flatMap { KeyProtection(rawValue: $0.protection) } ?? .passphrase
+      ?? KeyProtection(rawValue: chosen) ?? .passphrase
   }
 }
 
 extension VaultActor {
   /// The answer to `agent.status`, also for a locked vault. `grant` limits it to the accounts that it covers.
   package func status(within grant: EffectiveGrant? = nil) throws(AgentFailure) -> VaultStatus {
-    try VaultStatus(vault, slots: slots(), keySources: dependencies.keySources, within: grant)
+    try VaultStatus(vault, slots: slots(), chosen: dependencies.protection, within: grant)
   }
 }

@@ -1,13 +1,15 @@
 extension WebAction {
   static let all: [String: WebAction] = [
     "lock": simple(.accounts, "agent.lock", "The vault is locked. Programs get no tokens until you unlock it."),
-    "unlock": WebAction(.accounts, { _ in "The vault is unlocked." }) { _ throws(FormProblem) in
-      AgentQuestion(answer, "agent.unlock", ["prompt": "pinentry"])
-    },
+    "unlock": WebAction(
+      .accounts, { _ in "The vault is unlocked." },
+      // No key slot opens it without the person: a passphrase does, which the agent asks for.
+      instead: [invalidParams: AgentQuestion(answer, "agent.unlock", ["prompt": "pinentry"])]
+    ) { _ throws(FormProblem) in AgentQuestion(answer, "agent.unlock") },
     "sign-in": signIn, "sign-out": signOut,
     "switch-account": simple(.accounts, "account.switch", "The active account was changed.", ["account"]),
     "check-account": simple(
-      .accounts, "snapshot.refresh", "The provider was asked, and the account is up to date.", ["account"]),
+      .accounts, "snapshot.refresh", "The account is up to date.", ["account"]),
     "decide-approval": decideApproval, "decide-access": decideAccess,
     "revoke-grant": simple(.programs, "grant.revoke", "The grant is revoked. It serves nothing any more.", ["grant"]),
     "create-grant": createGrant,
@@ -144,6 +146,9 @@ extension WebAction {
     if form["agent"] != nil { params["agent"] = true }
     return AgentQuestion(answer, "grant.create", .object(params))
   }
+
+  /// The error's code of the contract for a parameter that is missing or wrong.
+  private static let invalidParams = -32602
 
   // MARK: fields
 

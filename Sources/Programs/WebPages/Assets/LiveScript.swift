@@ -35,14 +35,10 @@ enum LiveScript {
       });
 
       const restore = (kept) => {
-        for (const [id, isOpen] of kept.open) {
-          const part = document.getElementById(id);
-          if (part) part.open = isOpen;
-        }
+        for (const [id, open] of kept.open) Object.assign(document.getElementById(id) || {}, { open });
         for (const [id, value, checked] of kept.typed) {
           const field = document.getElementById(id);
-          if (!field) continue;
-          if (field.type === "checkbox") field.checked = checked; else field.value = value;
+          if (field) Object.assign(field, field.type === "checkbox" ? { checked } : { value });
         }
         const focused = kept.focus && document.getElementById(kept.focus);
         if (focused && focused !== document.activeElement) {
@@ -59,8 +55,18 @@ enum LiveScript {
           + "open another one with `lanyard ui`.";
       };
 
-      let isBusy = false;
-      let isLate = false;
+      // A program that withdraws a request can bring another button under the pointer just before a click: the click counts
+      // once the pointer has moved, or after a second.
+      let [pointer, movedAt] = [[0, 0], 0];
+      const aim = () => document.elementFromPoint(...pointer)?.closest("button, a")?.id;
+      document.addEventListener("pointermove", ({ clientX, clientY }) => {
+        if (clientX !== pointer[0] || clientY !== pointer[1]) [pointer, movedAt] = [[clientX, clientY], 0];
+      });
+      document.addEventListener("click", (click) => {
+        if (click.detail > 0 && Date.now() - movedAt < 1000) click.preventDefault();
+      }, true);
+
+      let [isBusy, isLate] = [false, false];
       const renew = async () => {
         if (isBusy) { isLate = true; return; }
         isBusy = true;
@@ -68,7 +74,7 @@ enum LiveScript {
           const answer = await fetch(location.href, { cache: "no-store", redirect: "error" });
           if (!answer.ok) throw new Error(answer.status);
           const news = new DOMParser().parseFromString(await answer.text(), "text/html");
-          const kept = remember();
+          const [kept, aimed] = [remember(), aim()];
           const notice = main.querySelector(".notice[role=status]");
           for (const id of ["main", "pages", "standing"]) {
             const [was, now] = [document.getElementById(id), news.getElementById(id)];
@@ -78,6 +84,7 @@ enum LiveScript {
           if (notice && !main.querySelector(".notice[role=status]")) main.querySelector("h1").after(notice);
           document.title = news.title;
           restore(kept);
+          if (aim() !== aimed) movedAt = Date.now();
           tellEnded(false);
         } catch {
           tellEnded(true);
@@ -86,12 +93,21 @@ enum LiveScript {
         if (isLate) { isLate = false; renew(); }
       };
 
-      const live = new EventSource("/live?page=" + encodeURIComponent(main.dataset.page));
-      live.onmessage = renew;
+      // A browser has six connections to a server at most, for all its tabs: six streams, and a seventh tab never loads. So a tab
+      // in the background ends its stream when another tab begins one.
+      const tabs = window.BroadcastChannel && new BroadcastChannel("live");
+      let live = null;
+      const follow = () => {
+        if (live && live.readyState !== EventSource.CLOSED) return;
+        live = new EventSource("/live?page=" + encodeURIComponent(main.dataset.page));
+        live.onmessage = renew;
+        live.onopen = live.onerror = () => tellEnded(live.readyState !== EventSource.OPEN);
+        if (tabs) tabs.postMessage("begun");
+      };
+      if (tabs) tabs.onmessage = () => { if (document.hidden) live.close(); };
       // No event tells of each request of a program.
-      document.addEventListener("visibilitychange", () => { if (!document.hidden) renew(); });
-      live.onerror = () => tellEnded(live.readyState !== EventSource.OPEN);
-      live.onopen = () => tellEnded(false);
+      document.addEventListener("visibilitychange", () => { if (!document.hidden) { follow(); renew(); } });
+      follow();
     })();
     """#
 }

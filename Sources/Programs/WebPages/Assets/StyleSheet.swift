@@ -96,6 +96,7 @@ enum StyleSheet {
     .tag.on { background: var(--tint); border-color: transparent; color: var(--accent); font-weight: 600; }
     .face { flex: none; width: 2.25rem; height: 2.25rem; border-radius: 50%; display: grid; place-items: center;
       color: #fff; font-size: .9rem; font-weight: 600; }
+    .face::before { content: attr(data-initial); }
     .face0 { background: #14606e; } .face1 { background: #7a4a12; } .face2 { background: #5b3f8c; }
     .face3 { background: #2f6a3a; }
     .who { display: block; min-width: 0; }
@@ -113,8 +114,12 @@ enum StyleSheet {
     thead th, td time, td .mark, td button, td .button, td summary { white-space: nowrap; }
     .identity { display: flex; gap: .75rem; min-width: 12rem; }
     #accounts td:nth-child(3) { min-width: 6.75rem; } #accounts td:nth-child(4) { min-width: 8.5rem; }
-    #accounts th:last-child, #accounts td:last-child { width: 15.5rem; }
+    @media (min-width: 72.01rem) { #accounts th:last-child, #accounts td:last-child { width: 15.5rem; } }
+    #grants tbody th { min-width: 12.5rem; }
     #grants td:nth-child(3) { min-width: 11rem; }
+    @media (min-width: 79rem) { #accounts th:last-child, #accounts td:last-child { width: 20rem; }
+      #accounts td:nth-child(4) { min-width: 10rem; } }
+    .field:has(#try-offline) { flex-basis: 15rem; }
     time { white-space: nowrap; font-variant-numeric: tabular-nums; }
     .what { font-weight: 500; }
     @media (max-width: 72rem) {
@@ -207,6 +212,7 @@ enum StyleSheet {
     .verdict :is(small, .hint) { color: inherit; }
     .verdict > :last-child { margin: 0; }
     .checks { margin: 0 0 .75rem; padding: 0 0 0 1.1rem; }
+    .checks.alone { padding: 0; list-style: none; }
     .outcomes { display: flex; flex-wrap: wrap; gap: .3rem 1.25rem; list-style: none; margin: 0 0 1rem; padding: 0; }
 
     .legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; font-size: .875rem; color: var(--soft); }
@@ -214,6 +220,7 @@ enum StyleSheet {
     .legend .mark::before { border-radius: .15rem; transform: none; }
     .legend .mark.good::before { background: var(--bar); }
     .axis.steps { display: grid; grid-template-columns: repeat(5, 1fr); }
+    .axis.steps :nth-child(5) { grid-area: 1 / 5; }
     .axis.steps :last-child { grid-area: 1 / 5; justify-self: end; }
     .lanes { display: grid; grid-template-columns: minmax(7rem, 15rem) minmax(0, 1fr); gap: .9rem 1.25rem; align-items: end; }
     .lane { display: contents; }
@@ -245,6 +252,7 @@ enum StyleSheet {
       .lanes { grid-template-columns: minmax(0, 1fr); gap: .35rem 0; }
       .lane-name { margin-top: .6rem; }
       .axis { grid-column: 1; margin-top: 0; }
+      .axis.steps :nth-child(5) { display: none; }
       .fields > button { width: 100%; }
     }
 

@@ -11,6 +11,14 @@ extension HTML {
     }
   }
 
+  /// Writes what stands small on a line of its own. Without style, as in a text browser, the space keeps it from the word before.
+  mutating func small(_ content: (inout HTML) -> Void) {
+    literal(" ")
+    element("small", [:], content)
+  }
+
+  mutating func small(_ text: String) { small { $0.text(text) } }
+
   /// Writes a coloured mark and the word that says the same.
   mutating func mark(_ tone: Tone, _ word: String) {
     element("span", ["class": "mark \(tone.rawValue)"], word)

@@ -101,7 +101,7 @@ struct AccountsPage {
         { html in state(&html, account, session) },
         { html in
           html.name(account.provider)
-          html.element("small", [:]) { html in
+          html.small { html in
             html.text(Self.words(ofKind: account.kind))
             if let tenant = account.tenant, !tenant.isEmpty {
               html.literal(" · ")
@@ -117,14 +117,18 @@ struct AccountsPage {
   private func identity(_ html: inout HTML, _ account: Account) {
     html.literal("<span class=\"identity\">")
     html.element(
-      "span", ["class": "face face\(Self.colour(of: account.person))", "aria-hidden": "true"],
-      Self.initial(of: account.person))
+      "span",
+      [
+        "class": "face face\(Self.colour(of: account.person))", "aria-hidden": "true",
+        "data-initial": Self.initial(of: account.person),
+      ], "")
     html.element("span", ["class": "who"]) { html in
       html.element("b", [:]) { $0.name(account.person) }
-      if let address = account.address { html.element("small", [:]) { $0.name(address) } }
-      html.literal("<span class=\"tags\">")
+      if let address = account.address { html.small { $0.name(address) } }
+      html.literal(" <span class=\"tags\">")
       if let alias = account.alias, alias != account.person {
         html.element("span", ["class": "tag"]) { $0.name(alias) }
+        html.literal(" ")
       }
       if account.isActive { html.element("span", ["class": "tag on"], "active") }
       html.literal("</span>")
@@ -133,26 +137,23 @@ struct AccountsPage {
   }
 
   private func state(_ html: inout HTML, _ account: Account, _ session: Session?) {
-    let words = account.state.words
-    if account.state == .active, account.endsSoon(at: frame.now) {
-      html.mark(.warn, "ends soon")
-    } else {
-      html.mark(words.tone, words.short)
-    }
-    if let since = session?.since {
-      html.literal("<small>since ")
+    let words = account.stateWords
+    let endsSoon = account.state == .active && account.endsSoon(at: frame.now)
+    if endsSoon { html.mark(.warn, "ends soon") } else { html.mark(words.tone, words.short) }
+    if !endsSoon, let since = session?.since {
+      html.literal(" <small>since ")
       html.moment(since, frame.time)
       html.literal("</small>")
     }
     if words.tone == .bad {
-      html.element("small", [:], words.meaning)
+      html.small { $0.prose(words.meaning) }
       if account.kind == "secret", account.state.needsSignIn {
-        html.literal("<small>Give it a new key: <code>lanyard rotate ")
+        html.literal(" <small>In a terminal: <code>lanyard rotate ")
         html.name(account.label)
         html.literal("</code></small>")
       }
     } else if let error = session?.lastError, account.state != .signedOut {
-      html.element("small", [:]) { html in
+      html.small { html in
         html.text("last refresh: \(Words.spaced(error.name))")
         if let reason = error.reason {
           html.literal(" (")
@@ -166,14 +167,14 @@ struct AccountsPage {
   private func ends(_ html: inout HTML, _ account: Account, _ session: Session?) {
     var lines: [(StaticString, Timestamp)] = []
     if let end = account.expiresAt { lines.append(("key ends ", end)) }
-    if account.state == .signedOut { return html.literal("<small>none</small>") }
+    if account.state == .signedOut { return html.literal(" <small>none</small>") }
     if let end = session?.sessionEndsAt { lines.append(("session ends ", end)) }
     if account.kind == "openid", let end = session?.tokenEndsAt { lines.append(("token until ", end)) }
     if let end = session?.offlineUntil, account.state == .offlineStale { lines.append(("usable offline until ", end)) }
     if let confirmed = session?.lastConfirmedAt ?? account.lastConfirmedAt { lines.append(("confirmed ", confirmed)) }
-    if lines.isEmpty { html.literal("<small>no end is known</small>") }
+    if lines.isEmpty { html.literal(" <small>no end is known</small>") }
     for (index, line) in lines.enumerated() {
-      html.literal(index == 0 ? "<span class=\"line\">" : "<small>")
+      html.literal(index == 0 ? "<span class=\"line\">" : " <small>")
       html.literal(line.0)
       html.moment(line.1, frame.time)
       html.literal(index == 0 ? "</span>" : "</small>")
@@ -254,7 +255,12 @@ struct AccountsPage {
         }
         html.field("Alias (optional)", id: "sign-in-alias") {
           $0.open(
-            "input", ["id": "sign-in-alias", "name": "alias", "maxlength": "64", "autocomplete": "off", "type": "text"])
+            "input",
+            [
+              "id": "sign-in-alias", "name": "alias", "maxlength": "64", "autocomplete": "off", "type": "text",
+              "pattern": "[A-Za-z0-9][A-Za-z0-9._@\\-]*",
+              "title": "Letters, digits and . _ @ -, beginning with a letter or digit",
+            ])
         }
         html.element("button", ["class": "main", "id": "sign-in"], "Sign in")
       }

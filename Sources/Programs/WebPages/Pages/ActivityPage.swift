@@ -190,15 +190,15 @@ struct ActivityPage {
             { html in
               html.mark(entry.verdict.tone, entry.verdict.rawValue)
               if let reason = entry.fact("reason"), entry.verdict == .refused || entry.verdict == .failed {
-                html.element("small", [:]) { $0.name(Words.spaced(reason)) }
+                html.small { $0.name(Words.spaced(reason)) }
               } else if entry.verdict == .failed {
-                html.element("small", [:]) { $0.name(Words.spaced(entry.outcome)) }
+                html.small { $0.name(Words.spaced(entry.outcome)) }
               }
             },
             { html in
               html.moment(entry.at, frame.time)
               if entry.count > 1 {
-                html.element("small", [:]) { html in
+                html.small { html in
                   html.text("\(entry.count.grouped) times, until ")
                   html.moment(entry.lastAt, frame.time)
                 }

@@ -27,7 +27,9 @@ struct ApprovalsPage {
       if !waiting.approvals.isEmpty {
         html.literal(
           "<section aria-labelledby=\"requests\"><h2 id=\"requests\">Requests that wait</h2><div class=\"cards\">\n")
-        for approval in waiting.approvals.sorted(by: { ($0.expiresAt ?? frame.now) < ($1.expiresAt ?? frame.now) }) {
+        // The newest last: a new one moves no button of another.
+        for approval in waiting.approvals.sorted(by: { ($0.requestedAt ?? frame.now) < ($1.requestedAt ?? frame.now) })
+        {
           write(approval, to: &html)
         }
         html.literal("</div></section>\n")
@@ -67,8 +69,9 @@ struct ApprovalsPage {
       }
       html.literal("</dl>")
       if approval.needsStepUp {
-        html.literal(
-          "<p class=\"hint\">A yes needs you to confirm that it is you: <code>lanyard step-up</code> first.</p>")
+        html.literal("<p class=\"hint\">A yes needs you to confirm that it is you: <code>lanyard step-up -u ")
+        html.name(accounts.label(approval.account))
+        html.literal("</code> first.</p>")
       }
       html.element("p", ["class": "hint"]) { html in
         html.literal("For the session: every ")

@@ -7,7 +7,7 @@ struct EntryText {
   func write(to html: inout HTML) {
     html.element("b", ["class": "what"]) { $0.name(subject) }
     let rest = details
-    if !rest.isEmpty { html.element("small", [:]) { $0.name(rest) } }
+    if !rest.isEmpty { html.small { $0.name(rest) } }
   }
 
   private func fact(_ name: String) -> String? { entry.fact(name) }
@@ -44,8 +44,14 @@ struct EntryText {
       parts.append("for \(client)")
     }
     if let grant = fact("grant"), entry.isRequest || entry.event.hasPrefix("grant.") { parts.append("grant \(grant)") }
-    for name in ["provider", "policy", "mode", "program", "pattern", "issuer"] where !entry.isRequest {
-      if let value = fact(name) { parts.append(name == "mode" ? "\(value) sign-out" : value) }
+    for name in ["provider", "policy", "program", "pattern", "issuer"] where !entry.isRequest {
+      if let value = fact(name) { parts.append(value) }
+    }
+    // The mode of a verdict says how the person gave it.
+    switch (entry.event, fact("mode")) {
+    case ("account.signOut", let mode?): parts.append("\(mode) sign-out")
+    case (_, "pinentry"?): parts.append("in the agent's own prompt")
+    default: break
     }
     if entry.event == "request.pass", let bytes = fact("bytes") { parts.append("\(bytes) bytes") }
     if entry.event == "session.stateChanged",

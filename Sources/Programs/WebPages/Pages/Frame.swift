@@ -126,7 +126,7 @@ struct Frame {
           """)
         html.form(visit, "unlock") { $0.element("button", ["class": "main", "id": "unlock"], "Unlock…") }
         html.literal(
-          "<p>The agent asks for the passphrase in its own window. In a terminal: <code>lanyard unlock</code>.</p></section>"
+          "<p>If a passphrase protects it, the agent asks for it in its own window. In a terminal: <code>lanyard unlock</code>.</p></section>"
         )
       case .failed(let message):
         html.literal("<section class=\"empty\"><h2>The agent did not answer</h2>")

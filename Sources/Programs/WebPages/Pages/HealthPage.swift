@@ -52,7 +52,7 @@ struct HealthPage {
     html.literal("<ul class=\"figures\" aria-label=\"In short\">")
     html.figure(Int64(problems.count), problems.count == 1 ? "problem" : "problems", problems.isEmpty ? .good : .bad)
     html.figure(Int64(notices.count), notices.count == 1 ? "thing worth knowing" : "things worth knowing")
-    html.figure(Int64(good.count), "checks found nothing")
+    html.figure(Int64(good.count), good.count == 1 ? "check passed" : "checks passed")
     html.literal("</ul>\n")
     for finding in (problems + notices).prefix(100) {
       let isProblem = finding["severity"]?.string == "problem"
@@ -96,7 +96,7 @@ struct HealthPage {
         html.literal(" since ")
         html.moment(since, frame.time)
       }
-      if let basis = connectivity?["basis"]?.string { html.element("small", [:], Self.words(ofBasis: basis)) }
+      if let basis = connectivity?["basis"]?.string { html.small(Self.words(ofBasis: basis)) }
     }
     fact("Time") { html in
       let sessions = drawn.compactMap { session($0.id) }
@@ -109,8 +109,7 @@ struct HealthPage {
         html.mark(.good, "the clock is trusted")
       }
       if let offset, offset.magnitude >= 1000 {
-        html.element(
-          "small", [:],
+        html.small(
           "\(LatencyBars.duration(Int64(offset.magnitude))) \(offset < 0 ? "ahead of" : "behind") a provider's time at most"
         )
       }
@@ -120,14 +119,14 @@ struct HealthPage {
         ($0["check"]?.string ?? "").lowercased().contains("store") && $0["severity"]?.string == "problem"
       }
       html.mark(stores.isEmpty ? .good : .bad, stores.isEmpty ? "sealed, no finding" : "see above")
-      html.element(
-        "small", [:], "opened by \(Words.spaced(status["protection"]?.string ?? "an unknown way").lowercased())")
+      html.small(
+        "opened by \(Words.spaced(status["protection"]?.string ?? "an unknown way").lowercased())")
     }
     fact("Memory") { html in
       let isLocked = status["memoryLocked"]?.isTrue ?? false
       html.mark(isLocked ? .good : .warn, isLocked ? "secrets never left RAM" : "secrets may have reached swap")
       if let bytes = gauge("lanyard_resident_memory_bytes") {
-        html.element("small", [:], "\(bytes / 1_048_576) MiB in use")
+        html.small("\(bytes / 1_048_576) MiB in use")
       }
     }
     fact("Confined by") { $0.text(status["confinement"]?.string ?? "unknown") }

@@ -107,27 +107,31 @@ struct PoliciesPage {
         }
       }
       let failed = decision["failed"]?.elements ?? []
+      // The sentence above has the reason of the only one already.
+      let isAlone = failed.count == 1 && failed[0]["reason"] == decision["reason"]
       if !failed.isEmpty {
-        html.element("ul", ["class": "checks"]) { html in
+        html.element("ul", ["class": isAlone ? "checks alone" : "checks"]) { html in
           for check in failed {
             html.element("li", [:]) { html in
-              html.element("b", [:]) { $0.name(Words.spaced(check["check"]?.string ?? "")) }
-              html.text(": \(Words.spaced(check["reason"]?.string ?? ""))")
+              if !isAlone { html.name(Words.sentence(Words.spaced(check["reason"]?.string ?? ""))) }
               let facts =
                 check["facts"]?.members.compactMap { fact in
                   Self.words(of: fact.name, fact.value)
                 } ?? []
-              if !facts.isEmpty { html.element("small", [:]) { $0.name(facts.joined(separator: " · ")) } }
+              if !facts.isEmpty { html.small { $0.name(facts.joined(separator: " · ")) } }
             }
           }
         }
       }
       html.element("p", ["class": "hint"]) { html in
-        html.literal("By the policy ")
-        html.name(decision["policy"]?["name"]?.string ?? "")
-        html.text(
-          ", version \(decision["policy"]?["version"]?.integer ?? 0). Nothing was changed, and nothing was asked of anyone."
-        )
+        if let name = decision["policy"]?["name"]?.string, !name.isEmpty {
+          html.literal("By the policy ")
+          html.name(name)
+          html.text(", version \(decision["policy"]?["version"]?.integer ?? 0). ")
+        } else {
+          html.literal("No policy applies to this account: without one every capability is denied. ")
+        }
+        html.literal("Nothing was changed, and nothing was asked of anyone.")
       }
     }
   }
@@ -144,8 +148,13 @@ struct PoliciesPage {
       default: nil
       }
     let bare = name.hasSuffix("Seconds") ? String(name.dropLast(7)) : name
-    return shown.map { "\(Words.spaced(bare)): \($0)" }
+    return shown.map { "\(factNames[bare] ?? Words.spaced(bare)): \($0)" }
   }
+
+  private static let factNames = [
+    "lastOnlineAuthAge": "since it was last confirmed online", "snapshotAge": "since its roles were last read",
+    "offlineWindow": "allowed offline for",
+  ]
 
   // MARK: the policies
 
@@ -185,12 +194,12 @@ struct PoliciesPage {
             { html in
               if users.isEmpty { return html.literal("no provider") }
               html.name(Words.list(users.sorted()))
-              html.element("small", [:]) { $0.name(people.isEmpty ? "no account" : Words.list(people.map(\.label))) }
+              html.small { $0.name(people.isEmpty ? "no account" : Words.list(people.map(\.label))) }
             },
             { html in
               if let source = policy["source"]?.string {
                 html.literal("your organisation")
-                html.element("small", [:]) { $0.name(source) }
+                html.small { $0.name(source) }
               } else {
                 html.literal("you")
               }

@@ -5,14 +5,17 @@ struct ProgramsPage {
   let frame: Frame
   let accounts: Accounts
   let grants: [Grant]
+  private let lastRequests: [String: Timestamp]
 
   init(_ visit: PageVisit, _ answers: AgentAnswers) {
     frame = Frame(visit, answers)
     accounts = Accounts(answers)
     grants = answers["grants"]?["grants"]?.elements.compactMap { Grant($0) } ?? []
+    lastRequests = AuditLogPage(answers).lastRequests
   }
 
-  static let questions = Frame.questions + [AgentQuestion("grants", "grant.list")]
+  static let questions =
+    Frame.questions + [AgentQuestion("grants", "grant.list"), AuditWindow.question(0, before: nil)]
 
   func html() -> String {
     frame.document { html in
@@ -42,14 +45,15 @@ struct ProgramsPage {
   }
 
   private func list(_ html: inout HTML) {
-    let sorted = grants.sorted {
-      ($0.isOver(at: frame.now) ? 1 : 0, -($0.lastUsedAt ?? $0.createdAt ?? frame.now).milliseconds, $0.id)
-        < ($1.isOver(at: frame.now) ? 1 : 0, -($1.lastUsedAt ?? $1.createdAt ?? frame.now).milliseconds, $1.id)
+    func place(_ grant: Grant) -> (Int, Int64, String) {
+      let moment = lastRequest(of: grant) ?? grant.createdAt ?? frame.now
+      return (grant.isOver(at: frame.now) ? 1 : 0, -moment.milliseconds, grant.id)
     }
+    let sorted = grants.sorted { place($0) < place($1) }
     let pager = Pager(frame.visit.query, total: sorted.count, size: 100)
     let table = TableWriter(
       id: "grants", caption: "Grants",
-      columns: ["Program", "Accounts", "May", "Servers", "Until", "Last used", "Actions"])
+      columns: ["Program", "Accounts", "May", "Servers", "Until", "Last request", "Actions"])
     table.write(to: &html) { html in
       for grant in sorted[pager.range] { row(&html, table, grant) }
     }
@@ -63,21 +67,23 @@ struct ProgramsPage {
       [
         { html in
           html.element("b", [:]) { $0.name(grant.client) }
+          html.literal(" ")
           html.element("span", ["class": "tags"]) { html in
             if grant.isAgent { html.element("span", ["class": "tag on"], "AI agent") }
           }
-          html.element("small", [:]) { $0.name(grant.id) }
+          html.small { $0.name(grant.id) }
         },
         { html in html.name(Words.list(grant.accounts.map { accounts.label($0) })) },
         { html in
           html.name(Words.list(Rights.words(of: grant.methods), most: 4))
-          if grant.isAgent { html.element("small", [:], "requests only read, unless a policy says more") }
+          if grant.isAgent { html.small("requests only read, unless a policy says more") }
           if !grant.scopes.isEmpty {
-            html.element("small", [:]) { $0.name("scopes: \(Words.list(grant.scopes, most: 4))") }
+            html.small { $0.name("scopes: \(Words.list(grant.scopes, most: 4))") }
           }
           if !grant.capabilities.isEmpty {
-            html.element("small", [:]) { $0.name("operations: \(Words.list(grant.capabilities, most: 4))") }
+            html.small { $0.name("operations: \(Words.list(grant.capabilities, most: 4))") }
           }
+          for addition in grant.additions { write(addition, to: &html) }
         },
         { html in
           if grant.origins.isEmpty {
@@ -86,7 +92,7 @@ struct ProgramsPage {
             html.name(Words.list(grant.origins.map(Self.host)))
           }
           if !grant.passOrigins.isEmpty {
-            html.element("small", [:]) { $0.name("without a token: \(Words.list(grant.passOrigins.map(Self.host)))") }
+            html.small { $0.name("without a token: \(Words.list(grant.passOrigins.map(Self.host)))") }
           }
         },
         { html in
@@ -94,7 +100,7 @@ struct ProgramsPage {
           if isOver { html.mark(.idle, "over") } else { html.moment(end, frame.time) }
         },
         { html in
-          if let used = grant.lastUsedAt { html.moment(used, frame.time) } else { html.literal("not yet") }
+          if let at = lastRequest(of: grant) { html.moment(at, frame.time) } else { html.literal("none known") }
         },
         { html in
           html.form(frame.visit, "revoke-grant", [("grant", grant.id)]) { html in
@@ -109,6 +115,20 @@ struct ProgramsPage {
         },
       ])
   }
+
+  private func write(_ addition: Grant.Addition, to html: inout HTML) {
+    let parts = [addition.methods, addition.capabilities, addition.origins.map(Self.host)].filter { !$0.isEmpty }
+    html.small { html in
+      html.literal("you allowed besides: ")
+      html.name(parts.map { Words.list($0) }.joined(separator: " · "))
+      guard let end = addition.expiresAt else { return }
+      html.literal(" until ")
+      html.moment(end, frame.time)
+    }
+  }
+
+  /// The newest in the part of the audit log that was asked for.
+  private func lastRequest(of grant: Grant) -> Timestamp? { grant.lastUsedAt ?? lastRequests[grant.id] }
 
   private static func host(_ origin: String) -> String {
     origin.hasPrefix("https://") ? String(origin.dropFirst(8)) : origin
@@ -143,7 +163,12 @@ struct ProgramsPage {
           html.name(account.label)
         }
       }
-      html.literal("</div></fieldset><fieldset><legend>It may</legend><div class=\"ticks\">")
+      html.literal("</div>")
+      if usable.count > 64 {
+        html.literal(
+          "<p class=\"hint\">These are the first 64 accounts. In a terminal: <code>lanyard grant create</code>.</p>")
+      }
+      html.literal("</fieldset><fieldset><legend>It may</legend><div class=\"ticks\">")
       for right in Rights.allCases {
         html.element("label", ["class": "tick"]) { html in
           html.open(

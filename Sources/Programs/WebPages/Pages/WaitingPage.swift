@@ -7,8 +7,8 @@ struct WaitingPage {
   let operations: [Operation]
   let revocations: [Revocation]
 
-  /// Accounts whose operations are asked for: more wait for a later visit, once these are done.
-  private static let mostAccounts = 64
+  /// Accounts whose operations are asked for: a call takes a third of a millisecond.
+  private static let mostAccounts = 1024
   private static let perAccount: Int64 = 200
 
   init(_ visit: PageVisit, _ answers: AgentAnswers) {
@@ -22,10 +22,10 @@ struct WaitingPage {
 
   static let questions = Frame.questions + [AgentQuestion("revocations", "revocation.list")]
 
-  /// The operations of each account, if any waits.
+  /// The operations of each account. `pendingOperations` of the status does not say whether there are some: it does not count
+  /// those that were refused, which are the person's to decide.
   static func furtherQuestions(_ answers: AgentAnswers) -> [AgentQuestion] {
-    guard answers["status"]?["pendingOperations"]?.integer != 0 else { return [] }
-    return Accounts(answers).sorted(at: Timestamp(milliseconds: 0)).prefix(mostAccounts).map {
+    Accounts(answers).sorted(at: Timestamp(milliseconds: 0)).prefix(mostAccounts).map {
       AgentQuestion(
         "operations-\($0.id)", "operation.list", ["account": .string($0.id), "limit": .integer(perAccount)])
     }
@@ -34,7 +34,7 @@ struct WaitingPage {
   func html() -> String {
     frame.document { html in
       if let confirmation = AbandonConfirmation(frame.visit, revocations) {
-        return confirmation.write(to: &html, frame.visit)
+        return confirmation.write(to: &html, frame.visit, accounts)
       }
       html.literal("<ul class=\"figures\" aria-label=\"In short\">")
       html.figure(Int64(operations.count), operations.count == 1 ? "operation waits" : "operations wait")
@@ -48,6 +48,10 @@ struct WaitingPage {
       if operations.isEmpty, revocations.isEmpty {
         html.empty(
           "Nothing waits", "Operations that were queued offline and sign-outs that need the network appear here.")
+      }
+      if accounts.all.count > Self.mostAccounts {
+        html.literal(
+          "<p class=\"hint\">Accounts beyond the first 1024 are not asked: <code>lanyard operations</code>.</p>\n")
       }
       if !operations.isEmpty { operationList(&html) }
       if !revocations.isEmpty { revocationList(&html) }
@@ -71,27 +75,27 @@ struct WaitingPage {
             { html in
               html.element("b", [:]) { $0.name(operation.label ?? operation.capability) }
               if let url = operation.url {
-                html.element("small", [:]) { $0.name("\(operation.method ?? "") \(url)") }
+                html.small { $0.name("\(operation.method ?? "") \(url)") }
               } else if operation.label != nil {
-                html.element("small", [:]) { $0.name(operation.capability) }
+                html.small { $0.name(operation.capability) }
               }
             },
             { html in html.name(accounts.label(operation.account)) },
             { html in
               html.mark(words.tone, words.short)
-              if let problem = operation.problem { html.element("small", [:]) { $0.name(problem) } }
+              if let problem = operation.problem { html.small { $0.name(problem) } }
             },
             { html in
               html.literal("<span class=\"line\">queued ")
               if let at = operation.enqueuedAt { html.moment(at, frame.time) }
               html.literal("</span>")
               if let next = operation.nextAttemptAt {
-                html.literal("<small>next try ")
+                html.literal(" <small>next try ")
                 html.moment(next, frame.time)
                 html.literal("</small>")
               }
               if let end = operation.expiresAt {
-                html.literal("<small>until ")
+                html.literal(" <small>until ")
                 html.moment(end, frame.time)
                 html.literal("</small>")
               }
@@ -122,16 +126,16 @@ struct WaitingPage {
         table.row(
           &html, id: revocation.id,
           [
-            { html in html.element("b", [:]) { $0.name(revocation.account) } },
+            { html in html.element("b", [:]) { $0.name(accounts.label(revocation.account)) } },
             { html in html.name(revocation.issuer) },
             { html in
               html.text(revocation.attempts == 0 ? "not yet" : Words.count(revocation.attempts, "time"))
-              if let problem = revocation.problem { html.element("small", [:]) { $0.name(problem) } }
+              if let problem = revocation.problem { html.small { $0.name(problem) } }
             },
             { html in
               if let next = revocation.nextAttemptAt { html.moment(next, frame.time) }
               if let end = revocation.expiresAt {
-                html.literal("<small>given up ")
+                html.literal(" <small>given up ")
                 html.moment(end, frame.time)
                 html.literal("</small>")
               }
@@ -140,7 +144,7 @@ struct WaitingPage {
               html.literal("<div class=\"buttons\">")
               button(
                 &html, "retry-revocation", [("revocation", revocation.id)], "Try again", revocation.id,
-                revocation.account)
+                accounts.label(revocation.account))
               html.element(
                 "a",
                 [
@@ -181,9 +185,9 @@ struct AbandonConfirmation {
     self.revocation = revocation
   }
 
-  func write(to html: inout HTML, _ visit: PageVisit) {
+  func write(to html: inout HTML, _ visit: PageVisit, _ accounts: Accounts) {
     html.literal("<section class=\"panel confirm\"><h2>Abandon the revocation for ")
-    html.name(revocation.account)
+    html.name(accounts.label(revocation.account))
     html.literal("?</h2><p>Its token is erased here and never revoked: it stays good at ")
     html.name(revocation.issuer)
     html.literal(" until it ends there.</p><div class=\"buttons\">")

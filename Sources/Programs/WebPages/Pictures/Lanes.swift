@@ -83,8 +83,11 @@ struct RequestLanes {
       + (lane.totalRefused == 0 ? "none refused" : "\(lane.totalRefused.grouped) refused")
     html.literal("<div class=\"lane\"><div class=\"lane-name\">")
     html.element("b", [:]) { $0.name(lane.program) }
-    if lane.isAgent { html.element("span", ["class": "tag"], "AI agent") }
-    html.element("small", [:], words)
+    if lane.isAgent {
+      html.literal(" ")
+      html.element("span", ["class": "tag"], "AI agent")
+    }
+    html.small(words)
     html.literal("</div>")
     html.element(
       "svg",

@@ -45,7 +45,7 @@ struct SessionLines {
   private func write(_ line: Line, _ index: Int, to html: inout HTML, _ time: LocalTime) {
     html.literal("<div class=\"lane\"><div class=\"lane-name\">")
     html.element("b", [:]) { $0.name(line.name) }
-    html.literal("<small>")
+    html.literal(" <small>")
     if line.isOver { html.literal("has ended") } else if line.ends.isEmpty { html.literal("no end is known") }
     for (place, end) in line.ends.enumerated() {
       if place > 0 { html.literal(" · ") }

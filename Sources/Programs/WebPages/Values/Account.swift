@@ -63,6 +63,17 @@ struct Account: Sendable {
   /// The alias, else what a person knows it by: the name of the account on other pages.
   var label: String { alias ?? person }
 
+  /// The words of its state. A key is given anew and not signed in; a machine asks for its tokens itself.
+  var stateWords: (short: String, tone: Tone, meaning: String) {
+    guard state.needsSignIn else { return state.words }
+    switch kind {
+    case "secret":
+      return ("needs a new key", .bad, "Its key has ended or is refused. Programs get none until you give another.")
+    case "client": return ("refused", .bad, "Its provider gives it no tokens. `lanyard doctor` says why.")
+    default: return state.words
+    }
+  }
+
   /// A secret that ends within a week is told.
   func endsSoon(at now: Timestamp) -> Bool {
     guard let expiresAt, state != .signedOut else { return false }

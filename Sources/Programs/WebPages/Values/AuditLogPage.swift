@@ -13,6 +13,18 @@ struct AuditLogPage: Sendable {
   }
 }
 
+extension AuditLogPage {
+  /// When a program last sent a request under a grant, by the grant's id.
+  var lastRequests: [String: Timestamp] {
+    var moments: [String: Timestamp] = [:]
+    for entry in entries where entry.isRequest {
+      guard let grant = entry.fact("grant") else { continue }
+      moments[grant] = max(moments[grant] ?? entry.lastAt, entry.lastAt)
+    }
+    return moments
+  }
+}
+
 /// The calls of `audit.list` for the newest entries.
 enum AuditWindow {
   /// The limit of one call.

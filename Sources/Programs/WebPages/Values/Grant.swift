@@ -14,6 +14,22 @@ struct Grant: Sendable {
   let createdAt: Timestamp?
   let expiresAt: Timestamp?
   let lastUsedAt: Timestamp?
+  /// What the person allowed besides, at the program's request.
+  let additions: [Addition]
+
+  struct Addition: Sendable {
+    let origins: [String]
+    let methods: [String]
+    let capabilities: [String]
+    let expiresAt: Timestamp?
+
+    init(_ value: JSONValue) {
+      origins = value["origins"]?.strings ?? []
+      methods = value["methods"]?.strings ?? []
+      capabilities = value["capabilities"]?.strings ?? []
+      expiresAt = value["expiresAt"]?.moment
+    }
+  }
 
   init?(_ value: JSONValue) {
     guard let id = value["grant"]?.string else { return nil }
@@ -29,6 +45,7 @@ struct Grant: Sendable {
     createdAt = value["createdAt"]?.moment
     expiresAt = value["expiresAt"]?.moment
     lastUsedAt = value["lastUsedAt"]?.moment
+    additions = value["additions"]?.elements.map { Addition($0) } ?? []
   }
 
   func isOver(at now: Timestamp) -> Bool { expiresAt.map { $0 <= now } ?? false }
