@@ -21,13 +21,17 @@ SSH_LIST = b"\0\0\0\1\x0b"
 
 
 def clients(bench: Any, agent: Agent, ssh: Optional[Server]) -> None:
-    """`lanyard token` beside a C client of the same agent, and beside `ssh-add -l`."""
+    """`lanyard token` beside a C client of the same agent, and beside `ssh-add -l`; a command under `lanyard exec` beside
+    the same one under `env`."""
     add = shutil.which("ssh-add")
     environment = {**agent.environment, **({"SSH_AUTH_SOCK": ssh.socket} if ssh else {})}
-    ours = "lanyard token"
+    ours, executed = "lanyard token", "lanyard exec"
+    program, true = os.path.abspath(bench.options.cli), shutil.which("true") or "true"
     commands = {
         "C client": [compile_program("client", bench.directory), agent.socket, "work"],
-        ours: [os.path.abspath(bench.options.cli), "token", "work"],
+        ours: [program, "token", "work"],
+        "env": [shutil.which("env") or "env", "TOKEN=none", true],
+        executed: [program, "exec", "work", "--", true],
     }
     if ssh and add:
         commands["ssh-add -l"] = [add, "-l"]
@@ -39,11 +43,13 @@ def clients(bench: Any, agent: Agent, ssh: Optional[Server]) -> None:
             # `ssh-add -l` exits 1 when there is no identity.
             bench.errors += name != "ssh-add -l" and code != 0
     for name, values in times.items():
-        if name != ours:
+        if name not in (ours, executed):
             bench.rows.append(Row("a whole process", name, "ms p50", values))
-    for name, goal in (("C client", Goal(most=1.15)), ("ssh-add -l", Goal(most=0.4))):
+    pairs = ((ours, "C client", 1.15), (ours, "ssh-add -l", 0.4), (executed, "env", 1.5))
+    for mine, name, most in pairs:
         if name in times:
-            bench.rows.append(Row("a whole process", f"{ours} / {name}", "ms p50", times[ours], times[name], goal))
+            row = Row("a whole process", f"{mine} / {name}", "ms p50", times[mine], times[name], Goal(most=most))
+            bench.rows.append(row)
 
 
 def cold_starts(bench: Any, agent: Agent, ssh: Optional[Server], limit: Server) -> None:
