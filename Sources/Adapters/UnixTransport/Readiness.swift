@@ -23,9 +23,9 @@ struct Readiness: ~Copyable {
   func change(_ fd: Int32, _ events: Int16, token: UInt64) { _ = lanyard_readiness_change(set, fd, events, token) }
   func remove(_ fd: Int32) { lanyard_readiness_remove(set, fd) }
 
-  /// Polls a descriptor beside the set; with no events it is not polled at all.
-  mutating func poll(_ fd: Int32, _ events: Int16, token: UInt64) {
-    let entry = pollfd(fd: events == 0 ? -1 : fd, events: events, revents: 0)
+  /// Polls a descriptor beside the set; with no events it is not polled at all, unless its hang-up is wanted.
+  mutating func poll(_ fd: Int32, _ events: Int16, token: UInt64, orHangUp: Bool = false) {
+    let entry = pollfd(fd: events == 0 && !orHangUp ? -1 : fd, events: events, revents: 0)
     if let index = tokens.firstIndex(of: token) {
       polled[index + 1] = entry
     } else {

@@ -187,7 +187,10 @@ struct ReadingLoop: ~Copyable {
       }
     } else {
       readiness.poll(client.peer.input, reads ? Int16(POLLIN) : 0, token: Self.token(place))
-      readiness.poll(client.peer.output, writes ? Int16(POLLOUT) : 0, token: Self.token(place) + 1)
+      // After the end of its input a client that still reads waits for answers; one that has gone does not.
+      readiness.poll(
+        client.peer.output, writes ? Int16(POLLOUT) : 0, token: Self.token(place) + 1,
+        orHangUp: client.inputEnded && !flushed.isDone)
     }
     if mayRead != client.isReading {
       clients[place]!.isReading = mayRead

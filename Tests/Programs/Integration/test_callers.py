@@ -379,6 +379,27 @@ class Stdio(AgentFixture):
         self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertIn(b'"accessToken"', ended.stdout)
 
+    def test_stdio_agent_ends_what_a_client_asked_that_has_gone(self):
+        practice = self.provider()
+        scene = self.scene()
+        with scene.client() as client:
+            add_provider(client, practice, allowedOrigins=[practice.issuer])
+            import_account(client, practice, "alice", alias="alice")
+        scene.end()
+        practice.fault("hangBeforeProcessing", "/protected")
+        asked = {"account": "alice", "method": "GET", "url": practice.issuer + "/protected"}
+        agent = subprocess.Popen(
+            [scene.command[0], "--stdio", "--state-dir", scene.state], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env=scene.environment)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        agent.stdin.write(request("request.send", asked))
+        agent.stdin.flush()
+        self.until(lambda: practice.asked("/protected"), "the request at the server")
+        agent.stdin.close()
+        agent.stdout.close()
+        self.assertEqual(agent.wait(10), 0)
+
     def test_stdio_agent_reports_a_broken_last_line_without_executing_it(self):
         scene = self.scene(start=False)
         ended = scene.once("--stdio", "--state-dir", scene.state, input=STATUS[:-1])
