@@ -105,6 +105,7 @@ class Content(PageFixture):
         for words in ("alice", "well", "hosting", "ends soon", "practice", "since", "active"):
             self.assertIn(words, self.text)
         self.assertIn("1 needs you", self.text.replace("\n", " "))
+        self.assertRegex(self.text.replace("\n", " "), r"6 requests of programs since \S+, 1 refused or failed")
 
     def test_activity_shows_what_an_agent_did_in_the_last_hour(self):
         self.busy()
