@@ -97,6 +97,18 @@ class Browser:
     def all(self, selector: str) -> List[Any]:
         return self.driver.find_elements("css selector", selector)
 
+    def click(self, selector: str) -> None:
+        """Clicks an element, and its successor where the page replaced it in between."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        for _ in range(10):
+            try:
+                self.find(selector).click()
+                return
+            except StaleElementReferenceException:
+                pass
+        raise AssertionError(f"{selector} is replaced all the time")
+
     def text(self, selector: str = "main") -> str:
         """What a person reads there."""
         return self.run("const part = document.querySelector(arguments[0]); return part ? part.innerText : ''", selector)

@@ -105,6 +105,7 @@ class Content(PageFixture):
         for words in ("alice", "well", "hosting", "ends soon", "practice", "since", "active"):
             self.assertIn(words, self.text)
         self.assertIn("1 needs you", self.text.replace("\n", " "))
+        self.assertRegex(self.text.replace("\n", " "), r"6 requests of programs since \S+, 1 refused or failed")
 
     def test_activity_shows_what_an_agent_did_in_the_last_hour(self):
         self.busy()
@@ -150,7 +151,7 @@ class Content(PageFixture):
         self.assertIn("your approval", self.text)
         self.browser.run("document.getElementById('try-offline').value = '259200'")
         self.browser.run("document.getElementById('try-capability').value = 'notes.read'")
-        self.browser.find("#try-now").click()
+        self.browser.click("#try-now")
         self.browser.until(lambda: "It may not." in self.text, "the decision")
         self.assertIn("Offline window expired", self.text)
 
@@ -202,13 +203,13 @@ class Changes(PageFixture):
         thread, outcome = self.asking(made)
         self.browser.until(lambda: "claude wants to send" in self.text, "the request")
         self.assertIn("/notes", self.text)
-        self.browser.find("button[id^='once-']").click()
+        self.browser.click("button[id^='once-']")
         thread.join()
         self.assertEqual(outcome, [200])
         self.browser.until(lambda: "Allowed, this once." in self.text, "what came of it")
         thread, outcome = self.asking(made, "/notes/2")
         self.browser.until(lambda: self.browser.all("button[id^='deny-']"), "the second request")
-        self.browser.find("button[id^='deny-']").click()
+        self.browser.click("button[id^='deny-']")
         thread.join()
         self.assertEqual(getattr(outcome[0], "code", outcome), 4001)
 
@@ -226,7 +227,7 @@ class Changes(PageFixture):
         time.sleep(0.3)
         waiting = self.caller.call("approval.list", {})["approvals"]
         self.assertEqual([each["url"] for each in waiting], [f"{self.api.origin}/notes/other"])
-        self.browser.find("button[id^='deny-']").click()
+        self.browser.click("button[id^='deny-']")
         thread.join()
 
     def test_a_request_for_access(self):
@@ -235,7 +236,7 @@ class Changes(PageFixture):
         agent.call("access.request", {"origins": [self.api.origin], "methods": ["DELETE"], "reason": HOSTILE})
         self.go("/approvals")
         self.assertIn(HOSTILE, self.text)
-        self.browser.find("button[id^='allow-']").click()
+        self.browser.click("button[id^='allow-']")
         self.browser.until(lambda: "Allowed: the grant has it now." in self.text, "what came of it")
         self.assertEqual(self.caller.call("access.list", {})["requests"], [])
         self.go("/programs")
@@ -244,43 +245,43 @@ class Changes(PageFixture):
     def test_a_grant_is_created_and_revoked(self):
         self.go("/programs")
         self.browser.find("#grant-client").send_keys("codex")
-        self.browser.find("#create-grant").click()
+        self.browser.click("#create-grant")
         self.browser.until(lambda: "The grant is there." in self.text, "what came of it")
         made = self.caller.call("grant.list", {})["grants"][0]
         self.assertEqual((made["client"], made["methods"], made["agent"]), ("codex", ["request.send"], True))
-        self.browser.find(f"#revoke-{made['grant']}").click()
+        self.browser.click(f"#revoke-{made['grant']}")
         self.browser.until(lambda: "The grant is revoked." in self.text, "what came of it")
         self.assertEqual(self.caller.call("grant.list", {})["grants"], [])
 
     def test_a_hard_sign_out_asks_first(self):
         account = self.caller.call("account.get", {"account": "alice"})["id"]
-        self.browser.find(f"#more-{account} summary").click()
-        self.browser.find(f"#erase-{account}").click()
+        self.browser.click(f"#more-{account} summary")
+        self.browser.click(f"#erase-{account}")
         self.browser.until(lambda: "can't be undone" in self.text, "the question")
         self.assertNotEqual(self.caller.call("account.get", {"account": account})["state"], "signedOut")
-        self.browser.find("#erase").click()
+        self.browser.click("#erase")
         self.browser.until(lambda: "Its data was erased." in self.text, "what came of it")
         self.assertEqual(self.caller.call("account.get", {"account": account})["state"], "signedOut")
 
     def test_the_vault_is_locked_and_unlocked(self):
-        self.browser.find("#lock").click()
+        self.browser.click("#lock")
         self.browser.until(lambda: "The vault is locked" in self.text, "the vault is locked")
         self.assertTrue(self.caller.call("agent.status", {})["locked"])
         # A key file opens it: no person is asked, and no pinentry is needed.
-        self.browser.find("#unlock").click()
+        self.browser.click("#unlock")
         self.browser.until(lambda: "The vault is unlocked." in self.text, "the vault is unlocked")
         self.assertIn("alice", self.text)
 
     def test_another_account_is_made_active(self):
         account = add_key(self.caller, "mail", self.api.origin)
         self.go("/accounts")
-        self.browser.find(f"#switch-account-{account}").click()
+        self.browser.click(f"#switch-account-{account}")
         self.browser.until(lambda: "The active account was changed." in self.text, "what came of it")
         self.assertEqual(self.caller.call("account.list", {})["active"], account)
 
     def test_a_sign_in_leads_to_the_provider(self):
         self.browser.find("#sign-in-alias").send_keys("again")
-        self.browser.find("#sign-in").click()
+        self.browser.click("#sign-in")
         self.browser.until(lambda: "You are signed in" in self.browser.text("body"), "the sign-in", 15)
         self.go("/accounts")
         self.assertIn("again", self.text)
@@ -292,11 +293,11 @@ class Changes(PageFixture):
         self.caller.call("account.signOut", {"account": gone, "mode": "hard", "revocationTimeoutSeconds": 1})
         self.go("/waiting")
         self.assertNotIn(gone, self.text)
-        self.browser.find("button[id^='retry-revocation']").click()
+        self.browser.click("button[id^='retry-revocation']")
         self.browser.until(lambda: "1 token still to be revoked" in self.text, "what came of it")
-        self.browser.find("a[id^='abandon-']").click()
+        self.browser.click("a[id^='abandon-']")
         self.browser.until(lambda: "stays good at" in self.text, "the question")
-        self.browser.find("#abandon").click()
+        self.browser.click("#abandon")
         self.browser.until(lambda: "The revocation was abandoned" in self.text, "what came of it")
         self.assertEqual(self.caller.call("revocation.list", {})["revocations"], [])
 
@@ -317,7 +318,7 @@ class Changes(PageFixture):
         for words in ("Note on 99", "refused", "the server answered 422"):
             self.assertIn(words, self.text)
         self.api.status = 200
-        self.browser.find(f"#retry-operation-{operation}").click()
+        self.browser.click(f"#retry-operation-{operation}")
         self.browser.until(lambda: "waits for its turn again" in self.text, "what came of it")
         self.until(lambda: status() == "done", "it is sent")
 
@@ -325,7 +326,7 @@ class Changes(PageFixture):
         self.busy()
         operation = self.caller.call("operation.list", {"account": "alice"})["operations"][0]["operation"]
         self.go("/waiting")
-        self.browser.find(f"#cancel-operation-{operation}").click()
+        self.browser.click(f"#cancel-operation-{operation}")
         self.browser.until(lambda: "The operation was abandoned" in self.text, "what came of it")
         self.assertIn("Nothing waits", self.text)
 
@@ -349,7 +350,7 @@ class Changes(PageFixture):
 
     def test_what_the_person_does_is_kept_while_the_page_changes(self):
         account = self.caller.call("account.get", {"account": "alice"})["id"]
-        self.browser.find(f"#more-{account} summary").click()
+        self.browser.click(f"#more-{account} summary")
         self.browser.find("#sign-in-alias").send_keys("half-ty")
         time.sleep(0.3)
         self.caller.call("account.rename", {"account": account, "alias": "allie"})
@@ -426,8 +427,8 @@ class Reach(PageFixture):
         self.browser.scripts(False)
         account = self.caller.call("account.get", {"account": "alice"})["id"]
         self.go("/accounts")
-        self.browser.find(f"#more-{account} summary").click()
-        self.browser.find(f"#sign-out-{account}").click()
+        self.browser.click(f"#more-{account} summary")
+        self.browser.click(f"#sign-out-{account}")
         self.until(
             lambda: self.caller.call("account.get", {"account": account})["state"] == "signedOut", "the sign-out")
 
@@ -448,7 +449,7 @@ class Reach(PageFixture):
         other = self.page()
         self.browser.go(other.address + "/open")
         self.browser.find("#code").send_keys(other.code)
-        self.browser.find("#open-now").click()
+        self.browser.click("#open-now")
         self.browser.until(lambda: self.browser.path == "/accounts", "the page is open")
 
 
@@ -529,12 +530,12 @@ class Size(PageFixture):
                 self.assertLess(time.monotonic() - began, 1)
         self.go("/accounts")
         self.assertEqual(len(self.browser.all("#accounts tbody tr")), 50)
-        self.browser.find(".pager a").click()
+        self.browser.click(".pager a")
         self.browser.until(lambda: "51 to 100 of 1001" in self.text, "the next part")
         self.go("/waiting")
         self.assertIn("Note of the last one", self.text)
         self.go("/activity")
-        self.browser.find("#older").click()
+        self.browser.click("#older")
         self.browser.until(lambda: "before=" in self.browser.driver.current_url, "older entries")
         self.assertTrue(self.browser.all("#entries tbody tr"))
 

@@ -20,6 +20,7 @@ struct PageTests {
       "title=\"Fri 29 Nov 2030, 08:00\">08:00</time>", "title=\"Fri 20 Dec 2030, 00:00\">20 Dec</time>",
       "alice@acme.example",
       "<b>2</b> <span>need you</span>", "<b>1</b> <span>account is well</span>",
+      "<a href=\"/activity\"><b>41</b> <span>requests of programs since 12:05, 1 refused or failed</span>",
     ] { #expect(html.contains(text), "\(text)") }
     // What nobody told is not shown as if it were known.
     #expect(html.contains("An account at idp") && !html.contains("secret:ab12") && !html.contains("erased:zz"))

@@ -119,7 +119,7 @@ enum StyleSheet {
     #grants td:nth-child(3) { min-width: 11rem; }
     @media (min-width: 79rem) { #accounts th:last-child, #accounts td:last-child { width: 20rem; }
       #accounts td:nth-child(4) { min-width: 10rem; } }
-    .field:has(#try-offline) { flex-basis: 15rem; }
+    .field:has(#try-offline) { flex-basis: 18rem; }
     time { white-space: nowrap; font-variant-numeric: tabular-nums; }
     .what { font-weight: 500; }
     @media (max-width: 72rem) {

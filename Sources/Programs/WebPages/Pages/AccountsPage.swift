@@ -13,7 +13,8 @@ struct AccountsPage {
     accounts = Accounts(answers)
   }
 
-  static let questions = Frame.questions + [AgentQuestion("providers", "provider.list")]
+  static let questions =
+    Frame.questions + [AgentQuestion("providers", "provider.list"), AuditWindow.question(0, before: nil)]
 
   /// The sessions of the accounts that are shown: of a long list, but for those that come first since their secret ends.
   static func furtherQuestions(_ query: [String: String], _ answers: AgentAnswers) -> [AgentQuestion] {
@@ -66,7 +67,19 @@ struct AccountsPage {
         frame.waiting.count == 1 ? "request waits for your word" : "requests wait for your word",
         .bad, href: WebPage.approvals.path)
     }
+    requests(&html)
     html.literal("</ul>\n")
+  }
+
+  /// What programs sent in the last hour. Its begin is named, since the page may stay open.
+  private func requests(_ html: inout HTML) {
+    let since = frame.now + .seconds(-3600)
+    let lanes = RequestLanes(AuditLogPage(frame.answers).entries, since: since, until: frame.now, agents: []).lanes
+    let (total, refused) = lanes.reduce((0, 0)) { ($0.0 + $1.total, $0.1 + $1.totalRefused) }
+    guard total > 0 else { return }
+    let words = "\(total == 1 ? "request" : "requests") of programs since \(frame.time.short(since))"
+    html.figure(
+      total, refused == 0 ? words : "\(words), \(refused.grouped) refused or failed", href: WebPage.activity.path)
   }
 
   private func list(_ html: inout HTML, _ matching: [Account]) {
