@@ -239,7 +239,7 @@ import AgentOAuth
     #expect(read(#"{"client_id":123456}"#)?.clientID == "123456")
     #expect(read(#"{"client_id":340282366920938463463374607431768211456}"#)?.clientID.utf8.count == 39)
     #expect(read(#"{"client_id":1.5}"#) == nil)
-    #expect(read(#"{"client_id":-1}"#) == nil)
+    #expect(read(#"{"client_id":-1}"#)?.clientID == "-1")
   }
 
   @Test(arguments: [

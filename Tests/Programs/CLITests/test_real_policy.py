@@ -79,7 +79,7 @@ class FieldServiceTests(RealProvider):
             time.sleep(0.1)
         told = self.can(6, COMPLETE)
         self.assertIn("This needs the provider, and it can't be reached now", told)
-        self.assertIn("when the provider can be reached", told)
+        self.assertIn("the provider can be reached", told)
         self.assertTrue(self.can(0, VIEW).startswith("Allowed"))
         self.assertTrue(self.can(0, NOTE).startswith("Allowed"))
         decision = json.loads(self.can(6, COMPLETE, "--json"))
