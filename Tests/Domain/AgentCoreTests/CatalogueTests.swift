@@ -61,6 +61,16 @@ struct CatalogueTests {
     #expect(try #require(entry.page).hasPrefix("https://"), "\(entry.name)")
   }
 
+  /// Salesforce is missing: no document tells the address of its setup without the customer's own host.
+  @Test(arguments: ProviderPreset.all.filter { $0.kind == .openid && !$0.registersClients && $0.name != "salesforce" })
+  func signInWithAClientID_tellsWhereAClientIsRegistered(preset: ProviderPreset) throws {
+    let page = try #require(preset.page, "\(preset.name)")
+    #expect(page.hasPrefix("https://"), "\(preset.name)")
+    // One issuer for all customers means one host.
+    let host = page.dropFirst("https://".count).prefix { $0 != "/" }
+    #expect(preset.issuer == nil || !host.contains(where: \.isUppercase), "\(preset.name): \(page)")
+  }
+
   @Test(arguments: entries.filter { $0.kind != .secret })
   func signIn_hasNoSecret_andEachOfItsScopesHasAMeaning(entry: CatalogueEntry) throws {
     #expect(entry.secret == nil)

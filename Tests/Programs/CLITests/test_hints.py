@@ -72,6 +72,8 @@ WAYS = {
     "lanyard setup …": NAME, "lanyard forget": NAME, "lanyard logout": NAME, "lanyard rename": NAME, "lanyard credential headers https://mcp.acme.example/mcp": NAME,
     # Tests of this file.
     "lanyard login": "test_without_an_account_login_is_advised_and_adds_one",
+    "lanyard demo": "test_without_a_provider_a_key_is_taken_or_a_demo_runs",
+    "lanyard login openai": "test_without_a_provider_a_key_is_taken_or_a_demo_runs",
     "lanyard login …": "test_a_login_at_a_provider_that_is_down_ends_at_once_and_later_works",
     "lanyard login ……": "test_a_provider_that_was_added_is_signed_in_at",
     "lanyard login --account …": "test_an_ended_session_is_signed_in_again",
@@ -530,6 +532,15 @@ class ProviderHintTests(Following):
         told = self.refused(1, "provider", "show", "three")
         self.assertIn("lanyard provider add URL", advice(told))
         self.answer("provider", "add", self.issuer, "--client-id", "lanyard-demo")
+
+    def test_without_a_provider_a_key_is_taken_or_a_demo_runs(self):
+        told = self.refused(2, "login")
+        self.follow(told, "lanyard demo")
+        self.assertIn("lanyard login openai", advice(told))
+        screen = self.on_terminal(
+            "login", "openai", answers=[("Key or password for openai (not shown): ", "sk-of-nobody\n")])
+        # The service refuses it, or can't be asked without a network.
+        self.assertIn(screen.code, (4, 5), screen.text)
 
     def isOffline(self):
         """Google's documents can't be read here."""

@@ -206,6 +206,8 @@ class LoginTests(SignIns):
         self.assertIn("`lanyard provider add --preset google --client-id ID`", told)
         self.assertIn("auth0, entra, github, gitlab, google, keycloak, okta", told)
         self.assertIn("`lanyard provider add NAME --issuer URL --client-id ID`", told)
+        self.assertIn("`lanyard login openai`", told)
+        self.assertIn("`lanyard demo`", told)
 
     def test_several_providers(self):
         self.sign_ins(providers=(IDP, OTHER))

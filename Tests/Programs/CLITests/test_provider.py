@@ -320,6 +320,43 @@ class ProviderTests(Person):
         self.assertEqual(server["whoami"]["subject"], "/user_id")
         self.assertEqual(server["revoke"]["method"], "DELETE")
 
+    def test_preset_of_a_sign_in_tells_where_a_client_is_registered(self):
+        one = self.answer("provider", "presets", "github")
+        self.assertIn("Register a client: https://github.com/settings/applications/new\n", one)
+        self.assertIn("Register http://127.0.0.1/callback; the port is free.\n", one)
+        self.assertNotIn("Make a key", one.split("github-token:")[0])
+        self.assertIn("https://HOST/user/settings/applications", self.answer("provider", "presets", "gitea"))
+        # A client for the desktop has no redirect to register there, and Fastmail registers clients by itself.
+        self.assertNotIn("/callback", self.answer("provider", "presets", "google"))
+        self.assertNotIn("Register", self.answer("provider", "presets", "fastmail").split("fastmail-")[0])
+        server = json.loads(self.answer("provider", "presets", "github", "--json"))["servers"][0]
+        self.assertEqual(server["page"], "https://github.com/settings/applications/new")
+
+    def without_a_client_id(self, *words):
+        self.fake.answers["provider.add"] = Error(
+            -32602, "invalidParams", "These params are not valid.", path="/clientId", expected="an id")
+        told = self.refused(2, "provider", "add", *words)
+        self.assertIn("The option --client-id is missing. Nothing was changed.", told)
+        return told
+
+    def test_missing_client_id_tells_where_to_register_a_client(self):
+        github = self.without_a_client_id("--preset", "github")
+        self.assertIn("Register a client at https://github.com/settings/applications/new; its redirect is "
+                      "http://127.0.0.1/callback, with any port.", github)
+        self.assertIn("Then add --client-id ID.", github)
+        self.assertNotIn("Expected", github)
+        self.assertIn("http://localhost/callback, with any port", self.without_a_client_id("--preset", "microsoft-personal"))
+        self.assertIn("for a desktop application; it needs no redirect", self.without_a_client_id("--preset", "google"))
+        dropbox = self.without_a_client_id("--preset", "dropbox")
+        self.assertIn("its redirect is http://127.0.0.1:8765/callback.", dropbox)
+        self.assertIn("Then add --client-id ID --redirect 8765.", dropbox)
+        given = self.without_a_client_id("--preset", "dropbox", "--redirect", "localhost:9000/back")
+        self.assertIn("its redirect is http://localhost:9000/back.", given)
+        self.assertIn("Then add --client-id ID.", given)
+        self.assertNotIn("redirect", self.without_a_client_id("--preset", "dropbox", "--redirect", "0"))
+        self.assertIn("Register a client at Salesforce;", self.without_a_client_id("--preset", "salesforce"))
+        self.assertIn("Expected: an id.", self.without_a_client_id("idp", "--issuer", "https://idp.example"))
+
     def test_remove_without_a_name_shows_the_provider_and_asks(self):
         self.fake.answers.update(accounts(providers=[IDP]))
         told = self.refused(2, "provider", "remove")

@@ -14,6 +14,6 @@ extension ProviderPreset {
   /// The user name that git, docker and others get with the secret.
   public var username: String? { catalogue?.username }
 
-  /// Where a person makes a secret.
+  /// Where a person makes a secret, or registers a client. Words in capitals are the customer's.
   public var page: String? { catalogue?.page }
 }

@@ -31,6 +31,8 @@ enum Presets {
     listed,
     others,
     "Add any other: `\(command(adding: "NAME"))`.",
+    "For a service with keys no client is needed: `lanyard login openai`",
+    "To try Lanyard first, with a practice provider: `lanyard demo`",
   ]
 }
 

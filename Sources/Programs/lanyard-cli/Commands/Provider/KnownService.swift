@@ -40,12 +40,7 @@ struct KnownService {
   private var signInFacts: [String] {
     var facts: [String] = []
     if preset.issuer == nil, let template = preset.issuerTemplate { facts.append("Issuer: \(template).") }
-    let host = preset.redirectHost
-    if preset.comparesRedirectPort {
-      facts.append("Register http://\(host):PORT/callback and add --redirect PORT.")
-    } else if host != "127.0.0.1" {
-      facts.append("Register http://\(host)/callback; the port is free.")
-    }
+    facts += ClientRegistration(at: preset)?.facts ?? []
     if preset.needsClientSecret { facts.append("Desktop clients have a secret: --client-secret-file FILE.") }
     if preset.suggestsDevice { facts.append("Sign in with --device: it needs no redirect URI.") }
     if !preset.takesResource { facts.append("Takes no --resource; name the API in the scopes.") }

@@ -12,9 +12,6 @@ struct ProviderQuestions {
   /// Without a terminal a missing option is an error. Else only what the agent requires is.
   let isStrict: Bool
 
-  /// A port that few programs listen at, to propose.
-  private static let proposedPort = 8765
-
   /// The name of the provider.
   func name(given: String?) throws(CommandFailure) -> String {
     if let given { return given }
@@ -35,7 +32,7 @@ struct ProviderQuestions {
   func complete(
     _ settings: inout ProviderSettings, _ inputs: inout ProviderSettings.Inputs
   ) throws(CommandFailure) {
-    try completeClient(&settings, inputs.further)
+    try completeClient(&settings, inputs)
     let isRegistered = settings.clientID == nil && !inputs.further.has("clientId")
     if !isRegistered { try completeSecret(settings, &inputs) }
     if !isRegistered, known?.comparesRedirectPort == true, inputs.redirect == nil, !inputs.further.has("redirect") {
@@ -44,17 +41,19 @@ struct ProviderQuestions {
   }
 
   private func completeClient(
-    _ settings: inout ProviderSettings, _ further: borrowing ParameterFile
+    _ settings: inout ProviderSettings, _ inputs: borrowing ProviderSettings.Inputs
   ) throws(CommandFailure) {
-    guard let server, settings.clientID == nil, !further.has("clientId") else { return }
+    guard let server, settings.clientID == nil, !inputs.further.has("clientId") else { return }
+    let registration = known.flatMap { ClientRegistration(at: $0, redirect: inputs.redirect) }
     if canAsk {
+      if !server.offersRegistration, let hint = registration?.hints.first { Output.note(Text.shown(hint)) }
       let question = server.offersRegistration ? "Client id (empty: register one): " : "Client id: "
       settings.clientID = try answer(question, default: nil)
     }
     guard settings.clientID == nil, !server.offersRegistration else { return }
     throw missing(
       "--client-id", "\(server.issuer) does not register clients by itself, so a client id is needed.",
-      "Register a desktop client there, and add its id: --client-id ID.")
+      registration?.hints ?? ["Register a desktop client there, and add its id: --client-id ID."])
   }
 
   private func completeSecret(
@@ -72,15 +71,16 @@ struct ProviderQuestions {
     } else if isStrict {
       throw missing(
         "--client-secret-file", "Clients of this server have a secret that the token request needs.",
-        "Give it in a file or a pipe: --client-secret-file FILE. For a client without one: --auth-method none.")
+        ["Give it in a file or a pipe: --client-secret-file FILE. For a client without one: --auth-method none."])
     }
   }
 
   private func completeRedirect(_ inputs: inout ProviderSettings.Inputs) throws(CommandFailure) {
     let host = known?.redirectHost
+    let proposed = ClientRegistration.proposedPort
     if canAsk {
       Output.note("This server compares the port of the redirect URI, so a port must be registered there.")
-      let text = try answer("Port [\(Self.proposedPort)]: ", default: "\(Self.proposedPort)") ?? ""
+      let text = try answer("Port [\(proposed)]: ", default: "\(proposed)") ?? ""
       guard let port = Int(text), 1...65_535 ~= port else {
         throw .usage("\(text) is not a port. Nothing was changed.")
       }
@@ -88,8 +88,10 @@ struct ProviderQuestions {
     } else if isStrict {
       throw missing(
         "--redirect", "This server compares the port of the redirect URI.",
-        "Register http://\(host ?? "127.0.0.1"):\(Self.proposedPort)/callback there, and add --redirect "
-          + "\(Self.proposedPort). For sign-ins by device alone: --redirect 0.")
+        [
+          "Register http://\(host ?? "127.0.0.1"):\(proposed)/callback there, and add --redirect \(proposed). "
+            + "For sign-ins by device alone: --redirect 0."
+        ])
     }
   }
 
@@ -100,7 +102,7 @@ struct ProviderQuestions {
     return text.isEmpty ? fallback : String(text)
   }
 
-  private func missing(_ option: String, _ reason: String, _ hint: String) -> CommandFailure {
-    .usage("The option \(option) is missing. \(reason) Nothing was changed.", hints: [hint])
+  private func missing(_ option: String, _ reason: String, _ hints: [String]) -> CommandFailure {
+    .usage("The option \(option) is missing. \(reason) Nothing was changed.", hints: hints)
   }
 }

@@ -27,7 +27,7 @@ extension ProviderSettings {
       ]
     } else if problem.path == "/clientId", clientID == nil {
       told.message = "The option --client-id is missing. Nothing was changed."
-      told.hints = ["Expected: \(problem.expectation)."]
+      told.hints = registration?.hints ?? ["Expected: \(problem.expectation)."]
     } else if problem.path == "/clientSecret", clientSecretFile == nil {
       told.message = "--client-secret-file or --client-key is missing: a machine proves itself by one of them."
       told.hints = ["`lanyard help provider add` has examples."]
@@ -36,6 +36,14 @@ extension ProviderSettings {
       told.hints = ["Expected: \(problem.expectation)."]
     }
     return told
+  }
+
+  /// How a client is registered at the server of the preset.
+  private var registration: ClientRegistration? {
+    // A text that is no address was refused before the agent was asked.
+    preset.flatMap(ProviderPreset.named).flatMap { known in
+      ClientRegistration(at: known, redirect: redirect.flatMap { try? RedirectAddress($0) })
+    }
   }
 
   /// The option of each parameter.
