@@ -1,7 +1,7 @@
 /// What `lanyard-web` may ask the agent for. It is the one list: a page or a form that asks for anything else gets nothing.
 ///
 /// Nothing here gives this program a token, a secret, an ID token or the claims of a person, so that none is ever in its memory,
-/// whatever a page asks for.
+/// whatever a page asks for. A key that a person types passes through it to `account.add`, and is wiped.
 package enum AllowedMethods {
   /// Whether a page may call it: it changes nothing.
   package static func isRead(_ method: String) -> Bool { reads.contains(method) }
@@ -24,6 +24,7 @@ package enum AllowedMethods {
   /// with what a provider says of a person.
   package static let changes: [String: Set<String>] = [
     "access.decide": ["expiresAt", "request", "status"],
+    "account.add": ["account"],
     "account.signOut": ["account", "data", "mode", "revocation"],
     "account.switch": ["account"],
     "agent.lock": ["locked"],

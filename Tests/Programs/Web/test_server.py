@@ -322,6 +322,23 @@ class Secrecy(WebFixture):
         self.assertEqual(Search([]).memory(page.pid), [])
         self.assertIn(MARK, secret)
 
+    @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the memory")
+    def test_a_key_that_is_typed_goes_to_the_agent_alone(self):
+        self.caller.call("provider.add", {"name": "hosting", "kind": "secret", "allowedOrigins": [self.idp.issuer]})
+        page, secret = self.page().open(), canary("typed") + " &=+%"
+        typed = {"token": page.form_token(), "provider": "hosting", "secret": secret, "alias": "deploy", "expires": "2040-06-30"}
+        answer = page.post("/do/add-key", typed)
+        self.assertIn("The key is kept", page.get(answer.header("Location")).text)
+        given = self.caller.call("token.get", {"account": "deploy"})
+        self.assertEqual((given["accessToken"], given["expiresAt"]), (secret, "2040-06-30T00:00:00.000Z"))
+        for name in PAGES:
+            self.assertNotIn(MARK, page.get(f"/{name}").text)
+        self.assertEqual(Search([]).memory(page.pid), [])
+        # What the agent refuses is told, and nothing is kept.
+        refused = page.post("/do/add-key", {**typed, "alias": "other", "secret": "\tnot\ta\tkey"})
+        self.assertIn("secret", page.get(refused.header("Location")).text)
+        self.assertEqual(len([account for account in self.caller.call("account.list", {})["accounts"] if account.get("kind") == "secret"]), 1)
+
     def test_the_log_and_the_output_have_no_code(self):
         page = self.page().open()
         page.get("/accounts")

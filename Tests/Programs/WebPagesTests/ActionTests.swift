@@ -14,6 +14,12 @@ struct ActionTests {
         "sign-in", ["provider": "idp", "flow": "device", "alias": "work", "account": ""], "signIn.begin",
         ["provider": "idp", "flow": "device", "alias": "work"]
       ),
+      (
+        "add-key",
+        ["provider": "hosting", "secret": " k&=+% ", "username": "", "alias": "ci", "expires": "2030-06-30"],
+        "account.add",
+        ["provider": "hosting", "secret": " k&=+% ", "alias": "ci", "expiresAt": "2030-06-30T00:00:00.000Z"]
+      ),
       ("sign-out", ["account": "a", "mode": "hard"], "account.signOut", ["account": "a", "mode": "hard"]),
       (
         "decide-approval", ["approval": "p", "verdict": "session"], "approval.decide",
@@ -57,6 +63,7 @@ struct ActionTests {
     "A form that lacks something asks the agent for nothing, and says what it lacks",
     arguments: [
       ("switch-account", [:]), ("switch-account", ["account": ""]), ("sign-in", ["flow": "browser"]),
+      ("add-key", ["provider": "hosting"]), ("add-key", ["provider": "p", "secret": "s", "expires": "2030-02-31"]),
       ("sign-in", ["provider": "idp", "flow": "paste"]), ("sign-out", ["account": "a"]),
       ("sign-out", ["account": "a", "mode": "offline"]), ("decide-approval", ["approval": "p"]),
       ("decide-approval", ["approval": "p", "verdict": "always"]),

@@ -1,3 +1,5 @@
+internal import AgentModel
+
 extension WebAction {
   static let all: [String: WebAction] = [
     "lock": simple(.accounts, "agent.lock", "The vault is locked. Programs get no tokens until you unlock it."),
@@ -6,7 +8,7 @@ extension WebAction {
       // No key slot opens it without the person: a passphrase does, which the agent asks for.
       instead: [invalidParams: AgentQuestion(answer, "agent.unlock", ["prompt": "pinentry"])]
     ) { _ throws(FormProblem) in AgentQuestion(answer, "agent.unlock") },
-    "sign-in": signIn, "sign-out": signOut,
+    "sign-in": signIn, "add-key": addKey, "sign-out": signOut,
     "switch-account": simple(.accounts, "account.switch", "The active account was changed.", ["account"]),
     "check-account": simple(
       .accounts, "snapshot.refresh", "The account is up to date.", ["account"]),
@@ -58,6 +60,27 @@ extension WebAction {
     if let account = form["account"], !account.isEmpty { params["account"] = .string(account) }
     if let alias = form["alias"], !alias.isEmpty { params["alias"] = .string(alias) }
     return AgentQuestion(answer, "signIn.begin", .object(params))
+  }
+
+  /// A key that a person types: it goes to the agent, and into no page.
+  private static let addKey = WebAction(
+    .accounts, { _ in "The key is kept. The page does not have it." }
+  ) { form throws(FormProblem) in
+    var params: [String: JSONValue] = [
+      "provider": .string(try required("provider", form)), "secret": .string(try required("secret", form)),
+    ]
+    for name in ["username", "alias"] {
+      if let text = form[name], !text.isEmpty { params[name] = .string(text) }
+    }
+    if let day = form["expires"], !day.isEmpty {
+      // From its beginning, as `lanyard login --expires` takes it.
+      let begin = JSONValue.string("\(day)T00:00:00.000Z")
+      guard let moment = begin.moment, moment.rfc3339.hasPrefix(day) else {
+        throw FormProblem(message: "Nothing was kept: the day when the key ends is no date, such as 2030-06-30.")
+      }
+      params["expiresAt"] = begin
+    }
+    return AgentQuestion(answer, "account.add", .object(params))
   }
 
   private static let signOut = WebAction(

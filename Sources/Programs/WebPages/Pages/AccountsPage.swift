@@ -247,7 +247,7 @@ struct AccountsPage {
     html.literal("</div>")
   }
 
-  /// Sign in with a provider, or the command that adds a key: a key is never typed into a page.
+  /// Sign in with a provider, or add a key at one of keys.
   private func additions(_ html: inout HTML) {
     let providers = frame.answers["providers"]?["providers"]?.elements ?? []
     let signIns = providers.filter { ($0["kind"]?.string ?? "openid") == "openid" }.compactMap { $0["name"]?.string }
@@ -266,23 +266,56 @@ struct AccountsPage {
             id: "sign-in-flow", name: "flow",
             [("browser", "in this browser"), ("device", "with a code, on another device")])
         }
-        html.field("Alias (optional)", id: "sign-in-alias") {
-          $0.open(
-            "input",
-            [
-              "id": "sign-in-alias", "name": "alias", "maxlength": "64", "autocomplete": "off", "type": "text",
-              "pattern": "[A-Za-z0-9][A-Za-z0-9._@\\-]*",
-              "title": "Letters, digits and . _ @ -, beginning with a letter or digit",
-            ])
-        }
+        aliasField(&html, id: "sign-in-alias")
         html.element("button", ["class": "main", "id": "sign-in"], "Sign in")
       }
     }
-    html.literal(
-      "<p class=\"hint\">An API key or a password is never typed into a page. Add it in a terminal: <code>lanyard login "
-    )
-    html.name(keys.sorted().first ?? "PROVIDER")
-    html.literal("</code></p></section>\n")
+    html.literal("</section>\n<section class=\"panel\" aria-labelledby=\"add-key-title\">")
+    html.literal("<h2 id=\"add-key-title\">Add a key or a password</h2>")
+    if keys.isEmpty {
+      html.literal(
+        "<p>No service with keys yet. Add one in a terminal, which asks for the key too: <code>lanyard login openai</code>.</p>"
+      )
+    } else {
+      keyForm(&html, keys.sorted())
+    }
+    html.literal("</section>\n")
+  }
+
+  private func keyForm(_ html: inout HTML, _ providers: [String]) {
+    html.form(visit, "add-key", isInline: false) { html in
+      html.field("Service", id: "key-provider") {
+        $0.choice(id: "key-provider", name: "provider", providers.map { ($0, $0) })
+      }
+      html.field("Key or password", id: "key-secret") {
+        $0.open(
+          "input",
+          [
+            "id": "key-secret", "name": "secret", "type": "password", "required": "required", "maxlength": "65536",
+            "autocomplete": "off", "spellcheck": "false",
+          ])
+      }
+      html.field("User name (if it needs one)", id: "key-username") {
+        $0.open("input", ["id": "key-username", "name": "username", "maxlength": "256", "autocomplete": "off"])
+      }
+      html.field("Ends on (if it does)", id: "key-expires") {
+        $0.open("input", ["id": "key-expires", "name": "expires", "type": "date"])
+      }
+      aliasField(&html, id: "key-alias")
+      html.element("button", ["class": "main", "id": "add-key"], "Add the key")
+    }
+  }
+
+  private func aliasField(_ html: inout HTML, id: String) {
+    html.field("Alias (optional)", id: id) {
+      $0.open(
+        "input",
+        [
+          "id": id, "name": "alias", "maxlength": "64", "autocomplete": "off", "type": "text",
+          "pattern": "[A-Za-z0-9][A-Za-z0-9._@\\-]*",
+          "title": "Letters, digits and . _ @ -, beginning with a letter or digit",
+        ])
+    }
   }
 
   static func words(ofKind kind: String) -> String {
