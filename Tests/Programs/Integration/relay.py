@@ -41,6 +41,7 @@ class Relay:
         self._open = 0
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         port = self._listener.getsockname()[1]
+        self.is_tls = tls
         self._tls: Optional[ssl.SSLContext] = None
         self.issuer = f"http://127.0.0.1:{port}"
         if tls:
