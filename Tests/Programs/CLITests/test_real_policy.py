@@ -93,7 +93,7 @@ class FieldServiceTests(RealProvider):
         self.assertRegex(status, r"Session +offline, since today at \d\d:\d\d")
         self.assertRegex(status, r"Offline until +on .* \(in 7 days\), by the policy")
         self.assertRegex(status, r"Step-up +valid until \d\d:\d\d:\d\d")
-        self.assertRegex(status, r"Next +Try again when the provider can be reached")
+        self.assertRegex(status, r"Next +Try again .*once the provider can be reached")
 
         self.answer("lock")
         self.assertIn("`lanyard unlock`", self.refused(8, "can", VIEW))

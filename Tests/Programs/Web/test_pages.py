@@ -388,8 +388,9 @@ class Reach(PageFixture):
                         self.go(address)
                         self.assertLessEqual(self.browser.overflow(), 0)
                         self.assertEqual(self.browser.violations(), [])
-        approval = self.caller.call("approval.list", {})["approvals"][0]["approval"]
-        self.caller.call("approval.decide", {"approval": approval, "verdict": "deny"})
+        # On a busy machine the request may have ended by itself.
+        for waiting in self.caller.call("approval.list", {})["approvals"]:
+            self.caller.call("approval.decide", {"approval": waiting["approval"], "verdict": "deny"})
 
     def test_the_keyboard_alone(self):
         made = self.busy()
