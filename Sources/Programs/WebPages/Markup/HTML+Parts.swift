@@ -32,6 +32,31 @@ extension HTML {
     }
   }
 
+  /// Writes the beginning of a document, up to its body. The title ends with the product's name.
+  mutating func head(_ title: String) {
+    literal(
+      """
+      <!doctype html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta name="color-scheme" content="light dark">
+      <meta name="referrer" content="no-referrer">
+      <title>
+      """)
+    text("\(title) – Lanyard")
+    literal(
+      """
+      </title>
+      <link rel="stylesheet" href="/style.css">
+      <link rel="icon" href="/icon.svg" type="image/svg+xml">
+      <script src="/live.js" defer></script>
+      </head>
+
+      """)
+  }
+
   /// Writes a choice of values with their words.
   mutating func choice(id: String, name: String, _ options: [(value: String, words: String)], chosen: String? = nil) {
     element("select", ["id": id, "name": name]) { html in

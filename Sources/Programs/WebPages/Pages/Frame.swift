@@ -24,24 +24,9 @@ struct Frame {
   /// The whole document around the content of the page.
   func document(_ content: (inout HTML) -> Void) -> String {
     var html = HTML(capacity: 32_768)
+    html.head("\(waiting.count > 0 ? "(\(waiting.count)) " : "")\(visit.page.title)")
     html.literal(
       """
-      <!doctype html>
-      <html lang="en">
-      <head>
-      <meta charset="utf-8">
-      <meta name="viewport" content="width=device-width, initial-scale=1">
-      <meta name="color-scheme" content="light dark">
-      <title>
-      """)
-    html.text("\(waiting.count > 0 ? "(\(waiting.count)) " : "")\(visit.page.title) – Lanyard")
-    html.literal(
-      """
-      </title>
-      <link rel="stylesheet" href="/style.css">
-      <link rel="icon" href="/icon.svg" type="image/svg+xml">
-      <script src="/live.js" defer></script>
-      </head>
       <body>
       <a class="skip" href="#main">Skip to the content</a>
       <header class="top">

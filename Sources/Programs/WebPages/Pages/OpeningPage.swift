@@ -39,25 +39,9 @@ package enum OpeningPage {
   /// One card in the middle, as the pages of a sign-in are.
   private static func sheet(_ title: String, _ content: (inout HTML) -> Void) -> String {
     var html = HTML(capacity: 2048)
+    html.head(title)
     html.literal(
       """
-      <!doctype html>
-      <html lang="en">
-      <head>
-      <meta charset="utf-8">
-      <meta name="viewport" content="width=device-width, initial-scale=1">
-      <meta name="color-scheme" content="light dark">
-      <meta name="referrer" content="no-referrer">
-      <title>
-      """)
-    html.text("\(title) – Lanyard")
-    html.literal(
-      """
-      </title>
-      <link rel="stylesheet" href="/style.css">
-      <link rel="icon" href="/icon.svg" type="image/svg+xml">
-      <script src="/live.js" defer></script>
-      </head>
       <body class="sheet">
       <main class="panel">
       <p class="brand"><span class="badge" aria-hidden="true"></span>Lanyard</p>
