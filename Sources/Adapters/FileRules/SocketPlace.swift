@@ -37,8 +37,8 @@ package struct SocketPlace: Sendable {
     return "\(try temporaryDirectory())/agent.sock"
   }
 
-  /// Everyone can make files in `/tmp`, so one that stands there already must be this user's alone. Nobody else can replace
-  /// it then, since `/tmp` is sticky.
+  /// Any user can make files in `/tmp`, so a folder that stands there already must be this user's alone. Another user can't
+  /// replace it then, since `/tmp` is sticky.
   private func temporaryDirectory() throws(Fault) -> String {
     let directory = "\(temporary)/lanyard-\(geteuid())"
     do throws(FileFault) {

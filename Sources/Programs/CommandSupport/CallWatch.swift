@@ -1,7 +1,7 @@
 /// What a call to the agent heeds while it waits for its answer: the end of the caller's own client, and whom it tells that it
 /// still waits.
 public struct CallWatch {
-  /// A descriptor that becomes readable when nobody wants the answer any more; negative: none.
+  /// A descriptor that becomes readable when the caller's own client does not want the answer any more; negative: none.
   public var end: Int32 = -1
   /// Called each `intervalMilliseconds` with the whole seconds of the wait.
   public var tell: ((_ seconds: Int) -> Void)?

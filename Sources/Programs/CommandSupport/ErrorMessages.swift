@@ -63,7 +63,7 @@ public enum ErrorMessages {
     for hint in [byName(name, account: account)] + remedies.map({ byRemedy($0, account: account) }) {
       if let hint, !hints.contains(hint) { hints.append(hint) }
     }
-    // Nobody types a command again sooner.
+    // A person takes longer than a second to type the command again.
     if let wait = data?["retryAfterMs"]?.integer, wait > 1000 {
       hints.append("Try again in \((wait + 999) / 1000) s.")
     }

@@ -22,7 +22,7 @@ package struct OpeningCode: Sendable {
   private var wrong = 0
 
   /// - Parameters:
-  ///   - text: random, and long enough that nobody guesses it.
+  ///   - text: random, and too long to be guessed in ten tries.
   ///   - endsAt: in milliseconds, of any clock that does not go back.
   package init(_ text: String, endsAt: Int64) { (self.text, self.endsAt) = (Array(text.utf8), endsAt) }
 

@@ -1,6 +1,6 @@
 package import LoopbackHTTP
 
-/// Which requests of a browser are served (docs/page-security.md). Pure: it asks nobody and keeps nothing.
+/// Which requests of a browser are served (docs/page-security.md). Pure: it does no I/O and keeps no state.
 package struct PageGate: Sendable {
   private let hosts: Set<String>
   private let isAsset: @Sendable (String) -> Bool

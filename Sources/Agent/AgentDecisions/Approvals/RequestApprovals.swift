@@ -155,7 +155,7 @@ package final class RequestApprovals: Sendable {
     }
   }
 
-  /// Only wakes the caller: whoever cancels it may hold locks, and what follows tells others.
+  /// Only wakes the caller: the code that cancels it may hold locks, and the withdrawal publishes events.
   private func wake(_ asker: ApprovalMachine.Asker) {
     let caller = state.withLock { state -> CheckedContinuation<ApprovalMachine.End, Never>? in
       guard state.askers[asker]?.end == nil else { return nil }

@@ -65,7 +65,7 @@ extension PolicyDecisionPoint {
     try ended.get()
   }
 
-  /// A prompt that can't be shown, or that nobody answers, leaves the request to the other deciders.
+  /// A prompt that can't be shown, or that the person leaves unanswered, leaves the request to the other deciders.
   private func ask(_ question: RequestQuestion, _ prompts: RequestPrompts, _ wait: RequestApprovals.Wait) async {
     let approvals = approvals
     do throws(AgentFailure) {

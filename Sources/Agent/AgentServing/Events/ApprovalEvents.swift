@@ -25,7 +25,7 @@ extension WireApproval {
 }
 
 extension ApprovalDecidedEvent {
-  /// Nil where the agent ends, of which nobody is told.
+  /// Nil where the agent ends: no client is told of that.
   init?(_ entry: Approvals.Entry, _ end: ApprovalMachine.End, decidedBy client: String?) {
     let wish = entry.wish
     let outcome: WireApprovalOutcome
