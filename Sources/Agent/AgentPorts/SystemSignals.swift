@@ -8,6 +8,8 @@ public enum SystemSignal: Sendable, Hashable {
   case sleeps
   /// The person locked the screen.
   case screenLocked
+  /// The program of the agent was removed from the machine, and none took its place.
+  case programRemoved
 }
 
 /// Reports changes of the machine.

@@ -140,16 +140,22 @@ int lanyard_wall_watch_drain(int fd) {
   return was_set;
 }
 
-int lanyard_watch_directory(const char *path) {
+static int watch(const char *path, uint32_t events) {
   int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (fd < 0) return -errno;
-  if (inotify_add_watch(fd, path, IN_MODIFY | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_DONT_FOLLOW) < 0) {
+  if (inotify_add_watch(fd, path, events) < 0) {
     int error = errno;
     close(fd);
     return -error;
   }
   return fd;
 }
+
+int lanyard_watch_directory(const char *path) {
+  return watch(path, IN_MODIFY | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_DONT_FOLLOW);
+}
+
+int lanyard_watch_file(const char *path) { return watch(path, IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF); }
 
 int lanyard_watch_drain(int fd) {
   char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));

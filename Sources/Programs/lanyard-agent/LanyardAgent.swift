@@ -207,7 +207,11 @@ struct LanyardAgent {
 
   /// Signals of the kernel and of NetworkManager, and those of logind if a locking rule needs them.
   private static func machineSignals(_ options: Options, _ log: any AgentLog) -> any SystemSignals {
-    var all: [any SystemSignals] = [KernelSignals(log: log), NetworkManagerSignals(log: log)]
+    // An agent at standard input and output is part of the program that started it.
+    let isShared = if case .socket = options.transport { true } else { false }
+    var all: [any SystemSignals] = [
+      KernelSignals(log: log, watchesProgram: isShared), NetworkManagerSignals(log: log),
+    ]
     if options.locking.onSleep || options.locking.onScreenLock {
       all.append(LoginSignals(delaysSleep: options.locking.onSleep, log: log))
     }

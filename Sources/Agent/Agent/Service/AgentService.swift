@@ -278,6 +278,9 @@ package final class AgentService: Sendable {
       connectivityMayHaveReturned()
     case .clockChanged: clockMayHaveChanged()
     case .sleeps: if locking.onSleep { lockedByTheMachine(.sleep) } else { environment.signals.readyToSleep() }
+    case .programRemoved:
+      environment.log.log(.notice, "the program was removed", [])
+      shutDown()
     case .screenLocked: if locking.onScreenLock { lockedByTheMachine(.screen) }
     }
   }

@@ -41,6 +41,8 @@ int lanyard_send_memory_file(int socket, const void *bytes, size_t count);
 
 /// A non-blocking descriptor that is readable after a file in this directory was written or renamed (inotify(7)).
 int lanyard_watch_directory(const char *path);
+/// A non-blocking descriptor that is readable after this file was removed, renamed or got other attributes.
+int lanyard_watch_file(const char *path);
 /// Resets it. True if there was a change.
 int lanyard_watch_drain(int fd);
 
