@@ -136,7 +136,8 @@ let agent: [Target] = [
     [
       "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentSessions",
       "AgentStore", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
-    ]
+    ],
+    isOptimized: false
   ),  // backup, key slots, diagnosis, the administrator's files
   module(
     "Agent", in: "Agent",
@@ -245,7 +246,7 @@ let programs: [Target] = [
   // which request of a browser `lanyard-web` takes, and what it may ask the agent for
   module("PageGate", in: "Programs", ["LoopbackHTTP"]),
   // the pages of `lanyard ui`: HTML, style, script, pictures, and what forms ask the agent for
-  module("WebPages", in: "Programs", ["AgentModel", "JSONRPC"]),
+  module("WebPages", in: "Programs", ["AgentModel", "JSONRPC"], isOptimized: false),
   program(
     "lanyard-agent",
     [
