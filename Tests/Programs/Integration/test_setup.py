@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -10,6 +11,18 @@ import unittest
 from test_credentials import LANYARD, Credentials
 
 URL = "https://registry.acme.example"
+
+
+def kubectl_is_missing():
+    """Why the tests of kubectl can't run; nothing if they can."""
+    if shutil.which("kubectl") is None:
+        return "NOT TESTED: there is no kubectl"
+    told = subprocess.run(["kubectl", "version", "--client", "--output", "json"], capture_output=True, text=True).stdout
+    found = re.search(r'"v1\.(\d+)', told)
+    return f"NOT TESTED: this kubectl is v1.{found[1]}" if found and int(found[1]) < 22 else ""
+
+
+NO_KUBECTL = kubectl_is_missing()
 
 
 class Setup(Credentials):
@@ -106,7 +119,7 @@ class Setup(Credentials):
     def users(self):
         return {user["name"]: user["user"] for user in json.loads(self.tool("kubectl", "config", "view", "--raw", "-o", "json"))["users"] or []}
 
-    @unittest.skipUnless(shutil.which("kubectl"), "there is no kubectl")
+    @unittest.skipIf(NO_KUBECTL, NO_KUBECTL)
     def test_kubectl(self):
         self.put(".kube/config", self.tool("kubectl", "config", "view"))
         self.round_trip("kubectl", "-u", "work")
@@ -118,7 +131,23 @@ class Setup(Credentials):
         self.lanyard("setup", "kubectl", "--undo", "--yes")
         self.assertFalse(self.users())
 
-    @unittest.skipUnless(shutil.which("kubectl"), "there is no kubectl")
+    def test_kubectl_that_is_too_old_is_told_and_nothing_is_changed(self):
+        self.put(".kube/config", "kind: Config\napiVersion: v1\n")
+        before = self.files()
+        for version, fits in (("v1.20.2", False), ("v1.9.11", False), ("v1.21.14+k3s1", False), ("v1.22.0", True), ("v1.32.4", True)):
+            with open(os.path.join(self.bin, "kubectl"), "w", encoding="utf-8") as file:
+                file.write(
+                    "#!/bin/sh\n[ \"$1\" = version ] || { echo NAME; exit; }\n"
+                    f'echo \'{{"clientVersion": {{"major": "1", "gitVersion": "{version}"}}}}\'\n')
+            os.chmod(file.name, 0o755)
+            with self.subTest(version):
+                told = self.lanyard("setup", "kubectl", "-u", "work", "--yes", status=1).stderr
+                said = f"This kubectl is {version}, and takes credentials of a program only from v1.22 on. Nothing was changed."
+                (self.assertNotIn if fits else self.assertIn)(said, " ".join(told.split()))
+                os.remove(file.name)
+                self.assertEqual(self.files(), before)
+
+    @unittest.skipIf(NO_KUBECTL, NO_KUBECTL)
     def test_kubectl_keeps_comments_and_order(self):
         own = '- name: own\n  user: {token: "x#y"}  # mine\n'
         texts = [
@@ -147,7 +176,7 @@ class Setup(Credentials):
                     with open(self.path("config"), encoding="utf-8", newline="") as file:
                         self.assertEqual(file.read(), text)
 
-    @unittest.skipUnless(shutil.which("kubectl"), "there is no kubectl")
+    @unittest.skipIf(NO_KUBECTL, NO_KUBECTL)
     def test_kubectl_in_a_form_that_can_not_be_changed_without_loss(self):
         for text in ("users: [{name: own, user: {token: x}}] # mine\n", '"users": # mine\n- name: own\n  user: {}\n',
                      "---\n# mine\nkind: Config\napiVersion: v1\n"):
@@ -162,7 +191,7 @@ class Setup(Credentials):
         subprocess.run(["/bin/sh", "-c", words], env=self.environment(), check=True, capture_output=True)
         self.assertEqual(self.users()["lanyard-work"]["exec"]["args"], ["credential", "kubectl", "-u", "work"])
 
-    @unittest.skipUnless(shutil.which("kubectl"), "there is no kubectl")
+    @unittest.skipIf(NO_KUBECTL, NO_KUBECTL)
     def test_kubectl_that_wrote_the_file_anew(self):
         self.put(".kube/config", "kind: Config\napiVersion: v1\n")
         self.lanyard("setup", "kubectl", "-u", "work", "--yes")

@@ -28,12 +28,30 @@ struct KubectlUser: FileChange {
     Array(try kubectl(file).lines(["get-users"]).dropFirst())
   }
 
+  /// The first version that knows `client.authentication.k8s.io/v1`, which says whether a plugin may ask the person.
+  private static let firstVersion = "v1.22"
+
+  /// - Throws: for a kubectl that would take the user and then not understand it. A version that can't be told passes.
+  private static func requireExecPlugins() throws(CommandFailure) {
+    let answer = try ConfigurationProgram(tool: .kubectl, words: ["version"]).run(["--client", "--output", "json"])
+    guard answer.hasSucceeded,
+      let version = answer.stdout.text(0..<answer.stdout.count).split(separator: "\"").first(where: {
+        $0.hasPrefix("v1.") && $0.dropFirst(3).prefix { $0 != "." }.allSatisfy(\.isNumber)
+      }), let minor = Int(version.dropFirst(3).prefix { $0 != "." }), minor < 22
+    else { return }
+    throw CommandFailure(
+      .other, name: "setupFailed",
+      "This kubectl is \(version), and takes credentials of a program only from \(firstVersion) on. Nothing was changed.",
+      hints: ["Install a newer kubectl, then run the same command again."])
+  }
+
   func state(in file: SetupFile) throws(CommandFailure) -> SetupState {
     guard try Self.users().contains(name) else { return .absent }
     return .present
   }
 
   func applied(to file: SetupFile) throws(CommandFailure) -> String {
+    try Self.requireExecPlugins()
     guard let text = KubeconfigText(file.text).inserting(name, command) else { throw unreadable(file) }
     let before = file.text.isEmpty ? [] : try Self.users(of: file.path)
     guard try Self.has(before + [name], in: text, beside: file.path) else { throw unreadable(file) }
