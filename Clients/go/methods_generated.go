@@ -1351,6 +1351,8 @@ type RequestAuthorizeParams struct {
 	Scopes []string `json:"scopes,omitempty"`
 	// The resource (RFC 8707) that the token of the request is for.
 	Resource *string `json:"resource,omitempty"`
+	// The answer has `Trust`, for a caller that connects to the server by itself. The agent's default: `false`.
+	Trust *bool `json:"trust,omitempty"`
 	// If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes counts for this
 	// capability, account and grant as long as the policy says. After a no, or none in time, the grant's further
 	// prompts are refused for 60 s (4002). One of `pinentry`.

@@ -1564,9 +1564,6 @@ type Grant struct {
 	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
 	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
-	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
-	// far as it is known, in objects of an account, else the machine's.
-	LastUsedAt *time.Time `json:"lastUsedAt,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -2223,6 +2220,8 @@ type RequestAuthorizeResult struct {
 	// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
 	// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
 	OtherTokens Secret `json:"otherTokens,omitempty"`
+	// How the provider's servers are reached and trusted now, as in `Provider.Get`; only if asked for.
+	Trust *ServerTrust `json:"trust,omitempty"`
 	// Of the capability that names the request most closely; absent if none does.
 	Decision *Decision `json:"decision,omitempty"`
 	// Extra holds members that this version does not know.

@@ -19,7 +19,7 @@ final class Authorizer: Sendable {
     let proof: WipedBytes?
     let fingerprint: String
     /// How the server is reached and trusted.
-    var trust = TrustSettings()
+    let trust: TrustSettings
     /// Further tokens of the accounts of this proxy that servers still take: no answer that repeats one goes on.
     var others: [Secret] = []
   }
@@ -172,14 +172,16 @@ final class Authorizer: Sendable {
         if let fingerprint = refused?.fingerprint ?? earlier { writer.member("rejected", fingerprint) }
         if let challenge = refused?.challenge { writer.member("challenge", challenge) }
         if let nonce = refused?.nonce { writer.member("nonce", nonce) }
+        // Of each request: what was changed or enforced meanwhile counts, and pins end by the agent's time.
+        writer.key("trust")
+        writer.bool(true)
         writer.member("prompt", "pinentry")
         writer.key("timeoutSeconds")
         writer.integer(Self.patienceSeconds)
       } result: { (node) throws(CommandFailure) in
-        try Self.authorization(node, account.id)
+        try Self.authorization(node, account.id, to: url)
       }
       authorization.others += given.adding(authorization.token, authorization.fingerprint)
-      authorization.trust = try trust(for: url, account.allowance.provider)
       return authorization
     } catch {
       if let earlier { reject(earlier, of: account) }
@@ -189,22 +191,16 @@ final class Authorizer: Sendable {
     }
   }
 
-  /// Asked for each request: what was changed or enforced meanwhile counts, and pins end by the agent's time.
-  private func trust(for url: HTTPURL, _ provider: String) throws(CommandFailure) -> TrustSettings {
-    try agent.call("provider.get", params: { $0.member("provider", provider) }) { (node) throws(CommandFailure) in
-      guard let trust = ServerTrust(node["trust"]) else { throw .notUnderstood }
-      return trust.settings(for: url)
-    }
-  }
-
   /// The next request of this account gets another token.
   func reject(_ fingerprint: String, of account: ProxyScope.Account) {
     rejected.withLock { $0[account.id] = fingerprint }
   }
 
-  private static func authorization(_ node: JSONNode, _ account: String) throws(CommandFailure) -> Authorization {
+  private static func authorization(
+    _ node: JSONNode, _ account: String, to url: HTTPURL
+  ) throws(CommandFailure) -> Authorization {
     guard let token = node["accessToken"], let type = node["tokenType"]?.string,
-      let fingerprint = node["fingerprint"]?.string
+      let fingerprint = node["fingerprint"]?.string, let trust = ServerTrust(node["trust"])
     else { throw .notUnderstood }
     let secret = Secret(SecretBytes(capacity: token.textCapacity) { token.copyText(into: $0) })
     // RFC 6750 section 2.1 and RFC 9449 section 7.1: the scheme is the type's name. A secret has a place of its own.
@@ -216,7 +212,8 @@ final class Authorizer: Sendable {
       return bytes
     }
     var authorization = Authorization(
-      account: account, token: secret, placement: placement, proof: proof, fingerprint: fingerprint)
+      account: account, token: secret, placement: placement, proof: proof, fingerprint: fingerprint,
+      trust: trust.settings(for: url))
     if let others = node["otherTokens"] {
       let all = SecretBytes(capacity: others.textCapacity) { others.copyText(into: $0) }
       authorization.others = all.withBytes { bytes in

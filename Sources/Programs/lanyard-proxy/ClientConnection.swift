@@ -17,7 +17,9 @@ struct ClientConnection {
   private static let idleMilliseconds: Int = 60_000
   private static let handshakeMilliseconds: Int = 15_000
 
-  func serve() {
+  func serve() { proxy.hangUps.connected(client.socket) { serveRequests() } }
+
+  private func serveRequests() {
     while let head = nextHead() {
       guard isProved(head) else {
         let isKept = head.keepsAlive && head.framing == .none

@@ -43,7 +43,7 @@ enum Sample {
       #"{"requests":[{"request":"acr_1","grant":"grt_5","client":"claude","origins":["https://tickets.example"],"methods":["POST"],"capabilities":[],"reason":"To comment on tickets.","requestedAt":"2030-11-29T13:04:00.000Z"}]}"#
     ),
     "grant.list": json(
-      #"{"grants":[{"grant":"grt_5","client":"claude","accounts":["acc_work"],"methods":["request.send"],"agent":true,"origins":["https://api.example"],"createdAt":"2030-11-29T00:00:00.000Z","expiresAt":"2030-11-30T00:00:00.000Z","lastUsedAt":"2030-11-29T13:04:00.000Z"},{"grant":"grt_1","client":"ci","accounts":["acc_key"],"methods":["token.*"],"createdAt":"2030-11-01T00:00:00.000Z","expiresAt":"2030-11-02T00:00:00.000Z"}]}"#
+      #"{"grants":[{"grant":"grt_5","client":"claude","accounts":["acc_work"],"methods":["request.send"],"agent":true,"origins":["https://api.example"],"createdAt":"2030-11-29T00:00:00.000Z","expiresAt":"2030-11-30T00:00:00.000Z"},{"grant":"grt_1","client":"ci","accounts":["acc_key"],"methods":["token.*"],"createdAt":"2030-11-01T00:00:00.000Z","expiresAt":"2030-11-02T00:00:00.000Z"}]}"#
     ),
     "audit.list": json(
       #"""

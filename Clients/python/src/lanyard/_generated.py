@@ -2200,8 +2200,6 @@ class Grant(Record):
         additions: What was added to it by `access.decide` and still counts.
         expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
             account's provider as far as it is known, in objects of an account, else the machine's.
-        last_used_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
-            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     grant: str
@@ -2218,7 +2216,6 @@ class Grant(Record):
     agent: Optional[bool] = None
     additions: Optional[List[GrantAddition]] = None
     expires_at: Optional[datetime] = None
-    last_used_at: Optional[datetime] = None
 
 
 @dataclass(frozen=True)
@@ -2975,6 +2972,7 @@ class RequestAuthorizeResult(Record):
         other_tokens: For a caller without a grant of its own: further tokens that servers still take, of the
             accounts that the request's limits cover, parted by spaces. A gateway passes on no answer that repeats one
             of them.
+        trust: How the provider's servers are reached and trusted now, as in `provider.get`; only if asked for.
         decision: Of the capability that names the request most closely; absent if none does.
     """
 
@@ -2986,6 +2984,7 @@ class RequestAuthorizeResult(Record):
     placement: Optional[SecretPlacement] = None
     proof: Optional[str] = field(default=None, repr=False)
     other_tokens: Optional[str] = field(default=None, repr=False)
+    trust: Optional[ServerTrust] = None
     decision: Optional[Decision] = None
 
 
@@ -8042,6 +8041,7 @@ class RequestMethods:
         nonce: Optional[str] = None,
         scopes: Optional[Sequence[str]] = None,
         resource: Optional[str] = None,
+        trust: Optional[bool] = None,
         prompt: Optional[Union[Prompt, str]] = None,
         timeout_seconds: Optional[int] = None,
     ) -> RequestAuthorizeResult:
@@ -8078,6 +8078,8 @@ class RequestMethods:
             nonce: The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
             scopes: Scopes. In any order; the agent sorts them.
             resource: The resource (RFC 8707) that the token of the request is for.
+            trust: The answer has `trust`, for a caller that connects to the server by itself. The agent's default:
+                `False`.
             prompt: If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes
                 counts for this capability, account and grant as long as the policy says. After a no, or none in time,
                 the grant's further prompts are refused for 60 s (4002). One of `pinentry`.
@@ -8086,7 +8088,7 @@ class RequestMethods:
 
         Returns:
             RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `placement`, `proof`,
-                `other_tokens`, `fingerprint`, `expires_at`, `decision`.
+                `other_tokens`, `fingerprint`, `expires_at`, `trust`, `decision`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -8133,6 +8135,7 @@ class RequestMethods:
                 "nonce": nonce,
                 "scopes": scopes,
                 "resource": resource,
+                "trust": trust,
                 "prompt": prompt,
                 "timeoutSeconds": timeout_seconds,
             },
@@ -8292,6 +8295,7 @@ class AsyncRequestMethods:
         nonce: Optional[str] = None,
         scopes: Optional[Sequence[str]] = None,
         resource: Optional[str] = None,
+        trust: Optional[bool] = None,
         prompt: Optional[Union[Prompt, str]] = None,
         timeout_seconds: Optional[int] = None,
     ) -> RequestAuthorizeResult:
@@ -8328,6 +8332,8 @@ class AsyncRequestMethods:
             nonce: The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
             scopes: Scopes. In any order; the agent sorts them.
             resource: The resource (RFC 8707) that the token of the request is for.
+            trust: The answer has `trust`, for a caller that connects to the server by itself. The agent's default:
+                `False`.
             prompt: If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes
                 counts for this capability, account and grant as long as the policy says. After a no, or none in time,
                 the grant's further prompts are refused for 60 s (4002). One of `pinentry`.
@@ -8336,7 +8342,7 @@ class AsyncRequestMethods:
 
         Returns:
             RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `placement`, `proof`,
-                `other_tokens`, `fingerprint`, `expires_at`, `decision`.
+                `other_tokens`, `fingerprint`, `expires_at`, `trust`, `decision`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -8383,6 +8389,7 @@ class AsyncRequestMethods:
                 "nonce": nonce,
                 "scopes": scopes,
                 "resource": resource,
+                "trust": trust,
                 "prompt": prompt,
                 "timeoutSeconds": timeout_seconds,
             },

@@ -650,6 +650,8 @@ inputs! {
         scopes: [String],
         /// The resource (RFC 8707) that the token of the request is for.
         resource: String,
+        /// The answer has `trust`, for a caller that connects to the server by itself. The agent's default: `false`.
+        trust: bool,
         /// If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes counts for
         /// this capability, account and grant as long as the policy says. After a no, or none in time, the grant's
         /// further prompts are refused for 60 s (4002). One of `pinentry`.

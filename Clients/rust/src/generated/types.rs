@@ -724,9 +724,6 @@ records! {
         /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
         /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
-        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
-        /// provider as far as it is known, in objects of an account, else the machine's.
-        last_used_at = "lastUsedAt": Timestamp,
     }
 
     /// What a person added to a grant.
@@ -1262,6 +1259,8 @@ records! {
         /// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
         /// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
         other_tokens = "otherTokens": Secret,
+        /// How the provider's servers are reached and trusted now, as in `provider().get`; only if asked for.
+        trust: ServerTrust,
         /// Of the capability that names the request most closely; absent if none does.
         decision: Decision,
     }

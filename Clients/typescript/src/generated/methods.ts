@@ -1211,7 +1211,7 @@ export class RequestMethods {
    * too. Each answer is one use of a budget.
    *
    * @returns With `account`, `accessToken`, `tokenType`, `placement`, `proof`, `otherTokens`, `fingerprint`,
-   *   `expiresAt`, `decision`.
+   *   `expiresAt`, `trust`, `decision`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `SignedOutError` - The account is signed out.

@@ -497,7 +497,6 @@ export const Grant: Shape<types.Grant> =
     agent: optional(boolean),
     additions: optional(list(GrantAddition.decode)),
     expiresAt: optional(instant),
-    lastUsedAt: optional(instant),
   }));
 
 export const GrantAddition: Shape<types.GrantAddition> =
@@ -857,6 +856,7 @@ export const RequestAuthorizeResult: Shape<types.RequestAuthorizeResult> =
     placement: optional(SecretPlacement.decode),
     proof: secret(optional(text)),
     otherTokens: secret(optional(text)),
+    trust: optional(ServerTrust.decode),
     decision: optional(Decision.decode),
   }));
 

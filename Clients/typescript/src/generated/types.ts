@@ -1451,11 +1451,6 @@ export interface Grant {
    * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt?: Date;
-  /**
-   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
-   * as it is known, in objects of an account, else the machine's.
-   */
-  readonly lastUsedAt?: Date;
 }
 
 /** What a person added to a grant. */
@@ -2140,6 +2135,8 @@ export interface RequestAuthorizeResult {
    * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
    */
   readonly otherTokens?: string;
+  /** How the provider's servers are reached and trusted now, as in `provider.get`; only if asked for. */
+  readonly trust?: ServerTrust;
   /** Of the capability that names the request most closely; absent if none does. */
   readonly decision?: Decision;
 }
@@ -3415,6 +3412,8 @@ export interface RequestAuthorizeParams {
   readonly scopes?: readonly string[] | undefined;
   /** The resource (RFC 8707) that the token of the request is for. */
   readonly resource?: string | undefined;
+  /** The answer has `trust`, for a caller that connects to the server by itself. The agent's default: `false`. */
+  readonly trust?: boolean | undefined;
   /**
    * If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes counts for this
    * capability, account and grant as long as the policy says. After a no, or none in time, the grant's further prompts

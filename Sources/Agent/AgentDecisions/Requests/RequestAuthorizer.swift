@@ -1,6 +1,6 @@
 package import AgentCore
 package import AgentModel
-internal import AgentOAuth
+package import AgentOAuth
 internal import AgentPorts
 package import AgentRecords
 internal import AgentSessions
@@ -52,6 +52,8 @@ package struct RequestToAuthorize: Sendable {
 /// The token for one request.
 package struct AuthorizedRequest: Sendable {
   package var decision: RecordedDecision?
+  /// Of the account, as it was when the last check passed.
+  package var provider: Provider
   package var accessToken: Secret
   /// Other tokens that an answer must not repeat, parted by spaces; nil if there are none, and for a limited caller.
   package var otherTokens: Secret?
@@ -82,7 +84,7 @@ package struct RequestAuthorizer: Sendable {
   private static let mostTries = 10
 
   package func authorize(_ wanted: RequestToAuthorize) async throws(AgentFailure) -> AuthorizedRequest {
-    var (question, key) = try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
+    var (question, key, provider) = try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
       try await cover(wanted)
     }
     if let request = question.approvable {
@@ -92,22 +94,24 @@ package struct RequestAuthorizer: Sendable {
     let isRetaken = !question.approved.isEmpty
     var permit = try await permit(question, wanted)
     let account = decisions.accounts.account(wanted.account)
-    var authorized = try await token(key, for: question, wanted, account)
+    var authorized = try await token(key, of: provider, for: question, wanted, account)
     for _ in 0..<Self.mostTries {
       // A grant that has ended takes no further use of a budget.
       try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in try requireLive(wanted.limits) }
       if try await decisions.holds(permit, for: question) {
         // The grant may have ended, and the provider's origins and the sign-in may have changed, too.
-        try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
+        provider = try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
           let now = try await account.dependencies.vault.requestRoute(of: wanted.account)
           guard now.origins.contains(question.url.origin) else { throw .originNotAllowed(wanted.account) }
           try requireCovers(question.url, wanted.limits)
           try requireLive(wanted.limits)
+          return now.provider
         }
         // Of one that a person approved just now: a refused token is not the end of it.
         if !isRetaken, !permit.approved.isEmpty, let request = question.approvable {
           decisions.approvals.gave(authorized.fingerprint, for: request, approved: permit.approved)
         }
+        authorized.provider = provider
         authorized.decision = permit.decision
         authorized.otherTokens = otherTokens(than: authorized, for: wanted, account)
         return authorized
@@ -119,10 +123,10 @@ package struct RequestAuthorizer: Sendable {
     throw .overloaded("decisions about an account that keeps changing")
   }
 
-  /// What the policy is to be asked, and the token that the request wants.
+  /// What the policy is to be asked, the token that the request wants, and the provider of the account.
   ///
   /// - Throws: if the grant or the provider's origins do not cover the request.
-  private func cover(_ wanted: RequestToAuthorize) async throws(AgentFailure) -> (RequestQuestion, TokenKey) {
+  private func cover(_ wanted: RequestToAuthorize) async throws(AgentFailure) -> (RequestQuestion, TokenKey, Provider) {
     let permission = wanted.limits.permission
     try requireLive(wanted.limits)
     // The answer has a token, so that a grant for `request.*` alone is not enough.
@@ -147,7 +151,7 @@ package struct RequestAuthorizer: Sendable {
     let question = RequestQuestion(
       account: wanted.account, provider: route.provider.configuration.name, method: wanted.method,
       hasBody: wanted.hasBody, url: url, event: .requestAuthorize, caller: wanted.limits.caller)
-    return (question, key)
+    return (question, key, route.provider)
   }
 
   /// Writes a refusal that no decision tells of to the audit log. One that can't be written is a refusal all the same.
@@ -211,7 +215,8 @@ package struct RequestAuthorizer: Sendable {
   }
 
   private func token(
-    _ key: TokenKey, for question: RequestQuestion, _ wanted: RequestToAuthorize, _ account: Account
+    _ key: TokenKey, of provider: Provider, for question: RequestQuestion, _ wanted: RequestToAuthorize,
+    _ account: Account
   ) async throws(AgentFailure) -> AuthorizedRequest {
     let permission = wanted.limits.permission
     let demand =
@@ -220,7 +225,7 @@ package struct RequestAuthorizer: Sendable {
     let answer = try await account.token(key, demand, within: permission?.tokenLimit ?? .none)
     let token = answer.token
     var authorized = AuthorizedRequest(
-      accessToken: token.secret, tokenType: token.tokenType, placement: token.placement,
+      provider: provider, accessToken: token.secret, tokenType: token.tokenType, placement: token.placement,
       fingerprint: token.facts.fingerprint,
       expiresAt: answer.expiresAt)
     if token.deviceKey != nil {

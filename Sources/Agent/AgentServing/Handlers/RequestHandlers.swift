@@ -35,6 +35,7 @@ enum RequestAuthorizeHandler: MethodHandler {
       account: account.id, accessToken: done.accessToken, tokenType: done.tokenType,
       placement: done.placement.map { WireSecretPlacement($0) }, proof: done.proof,
       otherTokens: done.otherTokens, fingerprint: done.fingerprint, expiresAt: done.expiresAt,
+      trust: params.trust == true ? WireServerTrust(of: call.agent.setup.client(of: done.provider)) : nil,
       decision: done.decision.map { WireDecision($0) })
   }
 }

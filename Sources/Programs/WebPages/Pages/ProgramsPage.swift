@@ -128,7 +128,7 @@ struct ProgramsPage {
   }
 
   /// The newest in the part of the audit log that was asked for.
-  private func lastRequest(of grant: Grant) -> Timestamp? { grant.lastUsedAt ?? lastRequests[grant.id] }
+  private func lastRequest(of grant: Grant) -> Timestamp? { lastRequests[grant.id] }
 
   private static func host(_ origin: String) -> String {
     origin.hasPrefix("https://") ? String(origin.dropFirst(8)) : origin

@@ -13,7 +13,6 @@ struct Grant: Sendable {
   let isAgent: Bool
   let createdAt: Timestamp?
   let expiresAt: Timestamp?
-  let lastUsedAt: Timestamp?
   /// What the person allowed besides, at the program's request.
   let additions: [Addition]
 
@@ -44,7 +43,6 @@ struct Grant: Sendable {
     isAgent = value["agent"]?.isTrue ?? false
     createdAt = value["createdAt"]?.moment
     expiresAt = value["expiresAt"]?.moment
-    lastUsedAt = value["lastUsedAt"]?.moment
     additions = value["additions"]?.elements.map { Addition($0) } ?? []
   }
 

@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "ab09b9b41a2c6387d6d374633df7253375302f5b1036fac7c2139ab837a8bb81"
+  public static let schemaDigest = "90e9974727a1649738450d8e6b44dd629f941350f7ccadaa3928f2dbaf6f1d77"
 }

@@ -1254,7 +1254,6 @@ public struct WireGrant: WireWritable, Sendable {
   public var additions: [WireGrantAddition]?
   public var createdAt: Timestamp
   public var expiresAt: Timestamp?
-  public var lastUsedAt: Timestamp?
 
   public init(
     grant: String,
@@ -1270,8 +1269,7 @@ public struct WireGrant: WireWritable, Sendable {
     agent: Bool? = nil,
     additions: [WireGrantAddition]? = nil,
     createdAt: Timestamp,
-    expiresAt: Timestamp? = nil,
-    lastUsedAt: Timestamp? = nil
+    expiresAt: Timestamp? = nil
   ) {
     self.grant = grant
     self.client = client
@@ -1287,7 +1285,6 @@ public struct WireGrant: WireWritable, Sendable {
     self.additions = additions
     self.createdAt = createdAt
     self.expiresAt = expiresAt
-    self.lastUsedAt = lastUsedAt
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -1337,10 +1334,6 @@ public struct WireGrant: WireWritable, Sendable {
     if let expiresAt {
       writer.key("expiresAt")
       writer.timestamp(expiresAt)
-    }
-    if let lastUsedAt {
-      writer.key("lastUsedAt")
-      writer.timestamp(lastUsedAt)
     }
     writer.endObject()
   }

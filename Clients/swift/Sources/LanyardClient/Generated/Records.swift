@@ -2715,9 +2715,6 @@ public struct Grant: Record, WireRecord {
   /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
   /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date?
-  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
-  /// far as it is known, in objects of an account, else the machine's.
-  public var lastUsedAt: Date?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -2736,7 +2733,6 @@ public struct Grant: Record, WireRecord {
     agent: Bool? = nil,
     additions: [GrantAddition]? = nil,
     expiresAt: Date? = nil,
-    lastUsedAt: Date? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.grant = grant
@@ -2753,11 +2749,10 @@ public struct Grant: Record, WireRecord {
     self.agent = agent
     self.additions = additions
     self.expiresAt = expiresAt
-    self.lastUsedAt = lastUsedAt
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["grant", "client", "accounts", "methods", "createdAt", "scopes", "resources", "origins", "passOrigins", "authorizationDetailTypes", "capabilities", "agent", "additions", "expiresAt", "lastUsedAt"]
+  private static let memberNames: Set<String> = ["grant", "client", "accounts", "methods", "createdAt", "scopes", "resources", "origins", "passOrigins", "authorizationDetailTypes", "capabilities", "agent", "additions", "expiresAt"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     grant = try members.required("grant")
@@ -2774,7 +2769,6 @@ public struct Grant: Record, WireRecord {
     agent = try members.optional("agent")
     additions = try members.optional("additions")
     expiresAt = try members.optional("expiresAt")
-    lastUsedAt = try members.optional("lastUsedAt")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -2793,7 +2787,6 @@ public struct Grant: Record, WireRecord {
     writer.member("agent", agent)
     writer.member("additions", additions)
     writer.member("expiresAt", expiresAt)
-    writer.member("lastUsedAt", lastUsedAt)
   }
 }
 
@@ -4791,6 +4784,8 @@ public struct RequestAuthorizeResult: Record, WireRecord {
   /// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
   /// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
   public var otherTokens: Secret?
+  /// How the provider's servers are reached and trusted now, as in `provider.get`; only if asked for.
+  public var trust: ServerTrust?
   /// Of the capability that names the request most closely; absent if none does.
   public var decision: Decision?
   /// Members of the answer that have no property here.
@@ -4805,6 +4800,7 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     placement: SecretPlacement? = nil,
     proof: Secret? = nil,
     otherTokens: Secret? = nil,
+    trust: ServerTrust? = nil,
     decision: Decision? = nil,
     extra: ExtraMembers = [:]
   ) {
@@ -4816,11 +4812,12 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     self.placement = placement
     self.proof = proof
     self.otherTokens = otherTokens
+    self.trust = trust
     self.decision = decision
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["account", "accessToken", "tokenType", "fingerprint", "expiresAt", "placement", "proof", "otherTokens", "decision"]
+  private static let memberNames: Set<String> = ["account", "accessToken", "tokenType", "fingerprint", "expiresAt", "placement", "proof", "otherTokens", "trust", "decision"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     account = try members.required("account")
@@ -4831,6 +4828,7 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     placement = try members.optional("placement")
     proof = try members.optional("proof")
     otherTokens = try members.optional("otherTokens")
+    trust = try members.optional("trust")
     decision = try members.optional("decision")
     extra = members.others(than: Self.memberNames)
   }
@@ -4844,6 +4842,7 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     writer.member("placement", placement)
     writer.member("proof", proof)
     writer.member("otherTokens", otherTokens)
+    writer.member("trust", trust)
     writer.member("decision", decision)
   }
 }

@@ -427,6 +427,7 @@ enum TypedCalls {
         nonce: params.optional("nonce"),
         scopes: params.optional("scopes"),
         resource: params.optional("resource"),
+        trust: params.optional("trust"),
         prompt: params.optional("prompt"),
         timeoutSeconds: params.optional("timeoutSeconds"))
     case "request.pass":

@@ -50,6 +50,8 @@ public enum RequestAuthorize: RPCMethod {
     public var scopes: [String]?
     /// The resource (RFC 8707) that the token of the request is for.
     public var resource: String?
+    /// The answer has `trust`, for a caller that connects to the server by itself.
+    public var trust: Bool
     /// If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes counts for this
     /// capability, account and grant as long as the policy says. After a no, or none in time, the grant's further
     /// prompts are refused for 60 s (4002).
@@ -71,6 +73,7 @@ public enum RequestAuthorize: RPCMethod {
       var nonce: String?
       var scopes: [String]?
       var resource: String?
+      var trust: Bool = false
       var prompt: WirePrompt?
       var timeoutSeconds: Int?
       for (memberName, memberValue) in node.members {
@@ -98,6 +101,8 @@ public enum RequestAuthorize: RPCMethod {
           scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
         } else if memberName.isText("resource") {
           resource = try reading("resource") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+        } else if memberName.isText("trust") {
+          trust = try reading("trust") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("prompt") {
           prompt = try reading("prompt") { () throws(ParamsProblem) in try memberValue.word(WirePrompt.self) }
         } else if memberName.isText("timeoutSeconds") {
@@ -121,6 +126,7 @@ public enum RequestAuthorize: RPCMethod {
       self.nonce = nonce
       self.scopes = scopes
       self.resource = resource
+      self.trust = trust
       self.prompt = prompt
       self.timeoutSeconds = timeoutSeconds
     }
@@ -142,6 +148,8 @@ public enum RequestAuthorize: RPCMethod {
     /// Identifies this token in `rejected` and in `token.reject`.
     public var fingerprint: String
     public var expiresAt: Timestamp
+    /// How the provider's servers are reached and trusted now, as in `provider.get`; only if asked for.
+    public var trust: WireServerTrust?
     /// Of the capability that names the request most closely; absent if none does.
     public var decision: WireDecision?
 
@@ -154,6 +162,7 @@ public enum RequestAuthorize: RPCMethod {
       otherTokens: Secret? = nil,
       fingerprint: String,
       expiresAt: Timestamp,
+      trust: WireServerTrust? = nil,
       decision: WireDecision? = nil
     ) {
       self.account = account
@@ -164,6 +173,7 @@ public enum RequestAuthorize: RPCMethod {
       self.otherTokens = otherTokens
       self.fingerprint = fingerprint
       self.expiresAt = expiresAt
+      self.trust = trust
       self.decision = decision
     }
 
@@ -191,6 +201,10 @@ public enum RequestAuthorize: RPCMethod {
       writer.string(fingerprint)
       writer.key("expiresAt")
       writer.timestamp(expiresAt)
+      if let trust {
+        writer.key("trust")
+        trust.write(to: &writer)
+      }
       if let decision {
         writer.key("decision")
         decision.write(to: &writer)

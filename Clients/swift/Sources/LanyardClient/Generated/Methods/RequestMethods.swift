@@ -41,13 +41,15 @@ public struct RequestMethods: Sendable {
   ///   - nonce: The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
   ///   - scopes: Scopes. In any order; the agent sorts them.
   ///   - resource: The resource (RFC 8707) that the token of the request is for.
+  ///   - trust: The answer has `trust`, for a caller that connects to the server by itself. The agent's default:
+  ///     `false`.
   ///   - prompt: If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes
   ///     counts for this capability, account and grant as long as the policy says. After a no, or none in time, the
   ///     grant's further prompts are refused for 60 s (4002). One of `pinentry`.
   ///   - timeoutSeconds: How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the
   ///     work takes.
   /// - Returns: `RequestAuthorizeResult`: with `account`, `accessToken`, `tokenType`, `placement`, `proof`,
-  ///   `otherTokens`, `fingerprint`, `expiresAt`, `decision`.
+  ///   `otherTokens`, `fingerprint`, `expiresAt`, `trust`, `decision`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `dataLocked`,
   ///   `reauthenticationRequired`, `interactionRequired`, `accountLocked`, `offline`, `providerUnavailable`,
   ///   `providerMisconfigured`, `untrustedServer`, `timedOut`, `denied`, `stepUpRequired`, `storeUnavailable`,
@@ -68,6 +70,7 @@ public struct RequestMethods: Sendable {
     nonce: String? = nil,
     scopes: [String]? = nil,
     resource: String? = nil,
+    trust: Bool? = nil,
     prompt: Prompt? = nil,
     timeoutSeconds: Int? = nil
   ) async throws -> RequestAuthorizeResult {
@@ -84,6 +87,7 @@ public struct RequestMethods: Sendable {
       $0.member("nonce", nonce)
       $0.member("scopes", scopes)
       $0.member("resource", resource)
+      $0.member("trust", trust)
       $0.member("prompt", prompt)
       $0.member("timeoutSeconds", timeoutSeconds)
     }
