@@ -7,7 +7,27 @@ package import Secrets
 /// A configured provider with its secret, and what it last said of itself: kept so that the agent starts and serves
 /// without a network.
 package struct Provider: Sendable {
-  package var configuration: ProviderConfiguration
+  /// Some eighty members behind one reference: jobs, answers and records hold a provider each, and would otherwise have the
+  /// code that copies all of these (docs/decisions/0042-large-parts-stand-behind-a-reference.md).
+  private final class Description: Sendable {
+    let configuration: ProviderConfiguration
+    let metadata: ServerMetadata?
+
+    init(_ configuration: ProviderConfiguration, _ metadata: ServerMetadata?) {
+      (self.configuration, self.metadata) = (configuration, metadata)
+    }
+  }
+
+  private var description: Description
+  package var configuration: ProviderConfiguration {
+    _read { yield description.configuration }
+    set { description = Description(newValue, description.metadata) }
+  }
+  /// Nil until a discovery succeeded, or for ever where all endpoints were given.
+  package var metadata: ServerMetadata? {
+    _read { yield description.metadata }
+    set { description = Description(description.configuration, newValue) }
+  }
   /// The client's secret; nil without one, and where the one that is stored belongs to another client or server.
   package var clientSecret: Secret? { hasOwnCredentials ? storedSecret : nil }
   /// The client's key as the person gave it; nil as `clientSecret`.
@@ -31,8 +51,6 @@ package struct Provider: Sendable {
   package var isGone = false
   /// The provider of the person that a file of the administrator stands before; at most one.
   package var own: [Provider] = []
-  /// Nil until a discovery succeeded, or for ever where all endpoints were given.
-  package var metadata: ServerMetadata?
   /// By the provider's time.
   package private(set) var metadataReadAt: Timestamp?
 
@@ -290,10 +308,9 @@ package struct Provider: Sendable {
     configuration: ProviderConfiguration, clientSecret: Secret? = nil, clientKey: Secret? = nil,
     metadata: ServerMetadata? = nil
   ) {
-    self.configuration = configuration
+    description = Description(configuration, metadata)
     storedSecret = clientSecret
     storedKey = clientKey
-    self.metadata = metadata
   }
 
   package init?(_ plain: Secret) {

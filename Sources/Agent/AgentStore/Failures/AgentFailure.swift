@@ -11,7 +11,7 @@ package enum UncoveredRights: Sendable { case scopes, details }
 ///
 /// It knows nothing of the wire. `RPCError` translates it to the contract, at one place; decisions are taken on its
 /// cases and never on texts.
-package enum AgentFailure: Error, Sendable {
+package indirect enum AgentFailure: Error, Sendable {
   // MARK: the request
 
   /// The vault is locked.
@@ -72,10 +72,10 @@ package enum AgentFailure: Error, Sendable {
   /// No response came. `isRepeatable`: the request does no harm if it is performed twice.
   case request(RequestFailure, AccountID, isRepeatable: Bool)
   /// A step before the request failed, so that the request was not sent.
-  indirect case unsent(AgentFailure)
+  case unsent(AgentFailure)
   /// A step after the request was sent failed, so that its answer is not known, or not the last word.
   /// `isRepeatable`: the request does no harm if it is performed twice.
-  indirect case sentBefore(AgentFailure, isRepeatable: Bool)
+  case sentBefore(AgentFailure, isRepeatable: Bool)
 
   // MARK: operations
 
