@@ -4,25 +4,25 @@ public import AgentPorts
 internal import AgentRecords
 
 /// The agent's only access to the outside: every effect it has goes through one of these.
-public struct AgentEnvironment: Sendable {
-  public var clock: any AgentClock
-  public var entropy: any Entropy
-  public var http: any HTTPExchange
-  public var signatures: any SignatureVerifier
-  public var keys: any ClientKeySigner
-  public var redirects: any RedirectListenerFactory
-  public var directories: any DirectoryAccounts
-  public var subjectTokens: any SubjectTokenFiles
-  public var browser: any BrowserOpener
-  public var prompter: any Prompter
+public final class AgentEnvironment: Sendable {
+  public let clock: any AgentClock
+  public let entropy: any Entropy
+  public let http: any HTTPExchange
+  public let signatures: any SignatureVerifier
+  public let keys: any ClientKeySigner
+  public let redirects: any RedirectListenerFactory
+  public let directories: any DirectoryAccounts
+  public let subjectTokens: any SubjectTokenFiles
+  public let browser: any BrowserOpener
+  public let prompter: any Prompter
   /// Beside the PIN, which the agent judges itself.
-  public var stepUpMethods: [any StepUpProver]
-  public var signals: any SystemSignals
-  public var backups: any BackupFiles
-  public var configuration: StartConfiguration
+  public let stepUpMethods: [any StepUpProver]
+  public let signals: any SystemSignals
+  public let backups: any BackupFiles
+  public let configuration: StartConfiguration
   /// Where an organisation's signed policies come from; nil for none.
-  public var policySource: PolicySource?
-  public var log: any AgentLog
+  public let policySource: PolicySource?
+  public let log: any AgentLog
   package let refusals: ProviderRefusals
   package let figures: FigureKeeper
   /// Of long answers, until clients have read them.
