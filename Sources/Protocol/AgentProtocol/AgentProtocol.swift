@@ -58,7 +58,7 @@ extension WireReadable {
 }
 
 /// The params of an account-scoped method.
-public protocol AccountScopedParams {
+public protocol AccountScopedParams: Sendable {
   /// The account that the request names.
   var account: AccountSelector { get set }
 }

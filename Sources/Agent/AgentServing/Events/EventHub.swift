@@ -91,15 +91,15 @@ final class EventHub: Sendable {
   ///   - about: the account of the event, if the event has no `account`.
   ///   - grant: the grant that the event is about; a caller with other grants is not told of it.
   ///   - mentions: another account that the event names; a caller whose grant does not cover it gets `otherwise`.
-  func send<Data: WireEvent>(
-    _ data: Data, _ account: AccountID?, _ about: AccountID?, of grant: String? = nil, mentions: AccountID? = nil,
-    otherwise: Data? = nil
+  func send(
+    _ data: any WireEvent, _ account: AccountID?, _ about: AccountID?, of grant: String? = nil,
+    mentions: AccountID? = nil, otherwise: (any WireEvent)? = nil
   ) {
     state.withLock { state in
       let sequence = state.next
       state.next += 1
       let event = Event(
-        sequence: sequence, type: Data.type, account: account, about: account ?? about, grant: grant,
+        sequence: sequence, type: Swift.type(of: data).type, account: account, about: account ?? about, grant: grant,
         body: body(sequence, data, account), mentions: mentions,
         discreet: mentions == nil ? nil : otherwise.map { body(sequence, $0, account) })
       state.keep(event)
@@ -108,7 +108,7 @@ final class EventHub: Sendable {
   }
 
   private func body(
-    _ sequence: Int64, _ data: some WireEvent, _ account: AccountID?
+    _ sequence: Int64, _ data: any WireEvent, _ account: AccountID?
   ) -> SharedBytes {
     var writer = JSONWriter(capacity: 256)
     writer.member("epoch", epoch)

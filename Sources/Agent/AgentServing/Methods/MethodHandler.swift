@@ -84,6 +84,8 @@ enum PreparedCall: Sendable {
 }
 
 /// A method of this agent: the reader of its params, and its handler.
+///
+/// What is the same for all methods stands in `Admission`: the compiler makes code of its own for each handler here.
 struct ServedMethod: Sendable {
   let info: MethodInfo
   /// What it reaches.
@@ -93,117 +95,67 @@ struct ServedMethod: Sendable {
   init<Handler: MethodHandler>(
     _ handler: Handler.Type, reaches first: Reached<Handler.Method.Params>, _ more: Reached<Handler.Method.Params>...
   ) {
-    let reached = [first] + more
-    let isBarrier = Handler.Method.info.ordering == .connection
-    let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
-      let params = try Self.params(Handler.Method.self, node)
-      let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
-        try await Self.admitted(Handler.Method.self, params, reached, call) { (params) async throws(AgentFailure) in
-          try await Handler.handle(params, call)
-        }
-      }
-      return .concurrent(run, isBarrier: isBarrier, begin: nil)
+    let admission = Admission(Handler.Method.info, [first] + more)
+    let handler = ErasedHandler { (params, call) async throws(AgentFailure) in
+      try await Handler.handle(params as! Handler.Method.Params, call)
     }
-    info = Handler.Method.info
-    self.reached = reached.map(\.kind)
-    self.prepare = prepare
+    self.init(admission) { (node) throws(ParamsProblem) in
+      .concurrent(
+        admission.run(handler, try Handler.Method.Params.read(node)),
+        isBarrier: admission.info.ordering == .connection, begin: nil)
+    }
   }
 
   init<Handler: LongAnswerHandler>(
     long handler: Handler.Type, reaches first: Reached<Handler.Method.Params>,
     _ more: Reached<Handler.Method.Params>...
   ) {
-    let reached = [first] + more
-    let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
-      let params = try Self.params(Handler.Method.self, node)
-      let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
-        try await Self.admitted(Handler.Method.self, params, reached, call) { (params) async throws(AgentFailure) in
-          counted(try await Handler.handle(params, call))
-        }
-      }
-      return .concurrent(run, isBarrier: false) { call, cancellation, ended in
+    let admission = Admission(Handler.Method.info, [first] + more)
+    let handler = ErasedHandler { (params, call) async throws(AgentFailure) in
+      counted(try await Handler.handle(params as! Handler.Method.Params, call))
+    }
+    self.init(admission) { (node) throws(ParamsProblem) in
+      let params = try Handler.Method.Params.read(node)
+      return .concurrent(admission.run(handler, params), isBarrier: false) { call, cancellation, ended in
         guard case .trusted = call.access else { return false }
         return Handler.begin(params, call, cancellation) { ended($0.map({ counted($0) }, { RPCError($0) })) }
       }
     }
-    info = Handler.Method.info
-    self.reached = reached.map(\.kind)
-    self.prepare = prepare
   }
 
   /// The reading thread checks none of what params name: such a method has its own way.
   init<Handler: OrderedMethodHandler>(ordered handler: Handler.Type, reaches reached: Reached<Handler.Method.Params>) {
     precondition(reached.require == nil, "\(Handler.Method.info.name) reaches what is checked in a task")
-    let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
-      let params = try Self.params(Handler.Method.self, node)
+    let admission = Admission(Handler.Method.info, [reached])
+    self.init(admission) { (node) throws(ParamsProblem) in
+      let params = try Handler.Method.Params.read(node)
       let run: @Sendable (Call) throws(RPCError) -> any WireWritable = { (call) throws(RPCError) in
-        let params = try Self.admit(Handler.Method.self, params, call)
+        let params = try admission.admitted(params, call)
         do throws(AgentFailure) {
-          return try Handler.handle(params, call)
+          return try Handler.handle(params as! Handler.Method.Params, call)
         } catch {
           throw call.access.redacted(RPCError(error), at: call.now)
         }
       }
-      let answered: @Sendable (any WireWritable, Call) -> Void = { result, call in
+      return .ordered(run) { result, call in
         if let result = result as? Handler.Method.Result { Handler.answered(result, call) }
       }
-      return .ordered(run, answered: answered)
     }
-    info = Handler.Method.info
-    self.reached = [reached.kind]
+  }
+
+  private init(
+    _ admission: Admission, prepare: @escaping @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall
+  ) {
+    info = admission.info
+    reached = admission.reached
     self.prepare = prepare
   }
+}
 
-  /// The check of a caller's permission, before the handler, by the contract's table; what else the params name is
-  /// checked by `Reached`. The handler of a limited caller gets the id of the checked account.
-  private static func admit<Method: RPCMethod>(
-    _ method: Method.Type, _ params: Method.Params, _ call: Call
-  ) throws(RPCError) -> Method.Params {
-    if case .trusted = call.access { return params }
-    var scoped = params as? any AccountScopedParams
-    let account: AccountID?
-    do throws(AgentFailure) {
-      account = try call.access.admit(Method.info, scoped?.account, call.agent)
-    } catch {
-      throw RPCError(error)
-    }
-    guard let account else { return params }
-    scoped?.account = .id(account)
-    return scoped as? Method.Params ?? params
-  }
-
-  private static func admitted<Method: RPCMethod, Answer>(
-    _ method: Method.Type, _ params: Method.Params, _ reached: [Reached<Method.Params>], _ call: Call,
-    _ serve: (Method.Params) async throws(AgentFailure) -> Answer
-  ) async throws(RPCError) -> Answer {
-    let params = try admit(method, params, call)
-    do throws(AgentFailure) {
-      if let limits = call.limits { try await require(reached, params, limits, call.agent) }
-      let result = try await serve(params)
-      // A grant that ended during the handler's work gets no answer.
-      try call.requireOpen()
-      return result
-    } catch {
-      throw call.access.redacted(RPCError(await call.agent.explained(error)), at: call.now)
-    }
-  }
-
-  /// Not inlined: what it needs would take its place in the memory of every caller that waits.
-  @inline(never) private static func require<Params>(
-    _ reached: [Reached<Params>], _ params: Params, _ limits: EffectiveGrant, _ agent: AgentService
-  ) async throws(AgentFailure) {
-    for one in reached { try await one.require?(params, limits, agent) }
-  }
-
-  private static func params<Method: RPCMethod>(
-    _ method: Method.Type, _ node: JSONNode?
-  ) throws(ParamsProblem) -> Method.Params {
-    if let node { return try Method.Params(from: node) }
-    // Params may be omitted (JSON-RPC 2.0 §4.2), which stands for an object without members.
-    let none: StaticString = "{}"
-    let bytes = UnsafeRawBufferPointer(start: none.utf8Start, count: none.utf8CodeUnitCount)
-    var tape = JSONTape()
-    guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { throw ParamsProblem(expected: "object") }
-    return try tape.withRoot(of: bytes) { (root) throws(ParamsProblem) in try Method.Params(from: root) }
+extension WireReadable {
+  /// Params may be omitted (JSON-RPC 2.0 §4.2), which stands for an object without members.
+  fileprivate static func read(_ node: JSONNode?) throws(ParamsProblem) -> Self {
+    guard let node else { return try .none() }
+    return try Self(from: node)
   }
 }

@@ -12,11 +12,8 @@ internal import AgentStore
 /// What the grant does not cover is answered like what does not exist.
 struct Reached<Params: Sendable>: Sendable {
   let kind: ReachedKind
-  /// Throws if the caller does not reach what the params name. Nil if they name nothing more than `AccountScopedParams`
-  /// does, which `CallerAccess.admit` checks.
+  /// Nil if they name nothing more than `AccountScopedParams` does, which `CallerAccess.admit` checks.
   let require: Requirement?
-
-  typealias Requirement = @Sendable (Params, EffectiveGrant, AgentService) async throws(AgentFailure) -> Void
 
   private init(_ kind: ReachedKind, _ require: Requirement? = nil) { (self.kind, self.require) = (kind, require) }
 
@@ -34,69 +31,100 @@ struct Reached<Params: Sendable>: Sendable {
 
   /// An account that must be named: without one the method would reach more than the grant covers.
   static func account(_ named: @escaping @Sendable (Params) -> AccountSelector?) -> Reached {
-    let require: Requirement = { (params, limits, agent) async throws(AgentFailure) in
-      guard let selector = named(params) else { throw .caller(.notCovered) }
-      _ = try limits.account(selector, agent.tokenCache)
-    }
-    return Reached(.account, require)
+    Reached(.account, Requirements.account { named($0 as! Params) })
   }
 
   /// The provider of a covered account; any other counts as missing.
   static func provider(_ named: @escaping @Sendable (Params) -> ProviderName?) -> Reached {
-    let require: Requirement = { (params, limits, agent) async throws(AgentFailure) in
-      guard let name = named(params) else { return }
-      try await agent.vault.read { vault throws(AgentFailure) in try vault.providers.requireSeen(name, by: limits) }
-    }
-    return Reached(.provider, require)
+    Reached(.provider, Requirements.provider { named($0 as! Params) })
   }
 
   /// The rule of a covered account.
   static func rule(_ named: @escaping @Sendable (Params) -> String) -> Reached {
-    let require: Requirement = { (params, limits, agent) async throws(AgentFailure) in
-      let rules = try await agent.vault.read { vault throws(AgentFailure) in vault.rules.all(within: limits) }
-      guard rules.contains(where: { $0.name == named(params) }) else { throw .notFound(.rule) }
-    }
-    return Reached(.rule, require)
+    Reached(.rule, Requirements.rule { named($0 as! Params) })
   }
 
   /// A new name. All accounts share the aliases, and all the names of providers, so that its success would tell whether
   /// another account or provider has it: no limited caller takes one.
   static func name(takenBy takes: @escaping @Sendable (Params) -> Bool = { _ in true }) -> Reached {
-    let require: Requirement = { (params, _, _) async throws(AgentFailure) in
-      if takes(params) { throw .caller(.notCovered) }
-    }
-    return Reached(.name, require)
+    Reached(.name, Requirements.name { takes($0 as! Params) })
   }
 
   /// The sign-in of a covered account.
   static func signIn(_ named: @escaping @Sendable (Params) -> String) -> Reached {
-    let require: Requirement = { (params, limits, agent) async throws(AgentFailure) in
-      try await agent.signIns.requireSeen(named(params), within: limits)
-    }
-    return Reached(.signIn, require)
+    Reached(.signIn, Requirements.signIn { named($0 as! Params) })
   }
 
   /// A revocation of a covered account; nil for all of them.
   static func revocation(_ named: @escaping @Sendable (Params) -> String?) -> Reached {
-    let require: Requirement = { (params, limits, agent) async throws(AgentFailure) in
+    Reached(.revocation, Requirements.revocation { named($0 as! Params) })
+  }
+
+  /// A grant that was made under the caller's own.
+  static func grant(_ named: @escaping @Sendable (Params) -> String) -> Reached {
+    Reached(.grant, Requirements.grant { named($0 as! Params) })
+  }
+}
+
+/// Throws if the caller does not reach what the params name.
+typealias Requirement = @Sendable (any Sendable, EffectiveGrant, AgentService) async throws(AgentFailure) -> Void
+
+/// One of each kind for the params of all methods.
+private enum Requirements {
+  typealias Named<Name> = @Sendable (any Sendable) -> Name
+
+  static func account(_ named: @escaping Named<AccountSelector?>) -> Requirement {
+    { (params, limits, agent) async throws(AgentFailure) in
+      guard let selector = named(params) else { throw .caller(.notCovered) }
+      _ = try limits.account(selector, agent.tokenCache)
+    }
+  }
+
+  static func provider(_ named: @escaping Named<ProviderName?>) -> Requirement {
+    { (params, limits, agent) async throws(AgentFailure) in
+      guard let name = named(params) else { return }
+      try await agent.vault.read { vault throws(AgentFailure) in try vault.providers.requireSeen(name, by: limits) }
+    }
+  }
+
+  static func rule(_ named: @escaping Named<String>) -> Requirement {
+    { (params, limits, agent) async throws(AgentFailure) in
+      let rules = try await agent.vault.read { vault throws(AgentFailure) in vault.rules.all(within: limits) }
+      let name = named(params)
+      guard rules.contains(where: { $0.name == name }) else { throw .notFound(.rule) }
+    }
+  }
+
+  static func name(_ takes: @escaping Named<Bool>) -> Requirement {
+    { (params, _, _) async throws(AgentFailure) in
+      if takes(params) { throw .caller(.notCovered) }
+    }
+  }
+
+  static func signIn(_ named: @escaping Named<String>) -> Requirement {
+    { (params, limits, agent) async throws(AgentFailure) in
+      try await agent.signIns.requireSeen(named(params), within: limits)
+    }
+  }
+
+  static func revocation(_ named: @escaping Named<String?>) -> Requirement {
+    { (params, limits, agent) async throws(AgentFailure) in
       guard let name = named(params) else { return }
       let entries = try await agent.vault.read { vault throws(AgentFailure) in
         try vault.outbox.entries(within: limits)
       }
       guard entries.contains(where: { $0.name == name }) else { throw .notFound(.revocation) }
     }
-    return Reached(.revocation, require)
   }
 
-  /// A grant that was made under the caller's own.
-  static func grant(_ named: @escaping @Sendable (Params) -> String) -> Reached {
-    let require: Requirement = { (params, limits, agent) async throws(AgentFailure) in
+  static func grant(_ named: @escaping Named<String>) -> Requirement {
+    { (params, limits, agent) async throws(AgentFailure) in
       let grants = try await agent.vault.read { vault throws(AgentFailure) in
         vault.callerGrants.grants(madeBy: limits)
       }
-      guard grants.contains(where: { $0.name == named(params) }) else { throw .notFound(.callerGrant) }
+      let name = named(params)
+      guard grants.contains(where: { $0.name == name }) else { throw .notFound(.callerGrant) }
     }
-    return Reached(.grant, require)
   }
 }
 
