@@ -40,7 +40,7 @@ INSTRUCTIONS_OF_A_TOKEN = 4950
 CALLS_OF_A_SENT_REQUEST = {"epoll_wait": 1, "read": 2, "write": 1, "sendto": 2}
 """Of `request.send` on a kept connection: one thread takes the line and wakes another, which sends and answers. How often
 that one has to wait for the server, the server decides."""
-INSTRUCTIONS_OF_A_SENT_REQUEST = 349_600
+INSTRUCTIONS_OF_A_SENT_REQUEST = 182_300
 """The agent's own: libcurl's depend on its version."""
 BYTES_OF_A_REFRESH, SYNCS_OF_A_REFRESH = 108_144, 6
 BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION = 24_720, 1
