@@ -1,4 +1,5 @@
-"""`request.send` to a local nginx beside bare libcurl with a kept connection, and queued operations beside curl."""
+"""`request.send` to a local nginx beside bare libcurl with a kept connection and beside a C program that does nothing else
+for its client, and queued operations beside curl."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from typing import Any, Dict, Iterator, List
 from harness import Agent, Practice, add_provider, sign_in
 from measure import bind
 from report import Goal, Row
-from servers import START_SECONDS, compile_program
+from servers import START_SECONDS, Server, compile_program
 
 BODY = '{"id":17}'
 
@@ -43,6 +44,7 @@ def resources(bench: Any, agent_program: str, demo: str) -> None:
     if program is None:
         return
     bare = compile_program("bare", bench.directory, "-lcurl")
+    relay = compile_program("relay", bench.directory, "-lcurl")
     with nginx(program, bench.directory) as (url, server), Practice(demo) as practice, Agent(agent_program) as agent:
         with agent.client() as client:
             sign_in(client, add_provider(client, practice.issuer, allowedOrigins=[url]), "alice", "work")
@@ -53,22 +55,27 @@ def resources(bench: Any, agent_program: str, demo: str) -> None:
             file.write(f'"url":"{url}/orders/17"}}}}\n')
         cpu = sorted(os.sched_getaffinity(0))[0]
         bind(server, {cpu})
-        runs: Dict[str, List[Dict[str, Any]]] = {"bare libcurl": [], "lanyard request.send": []}
-        for _ in range(bench.rounds):
-            arguments = [f"{url}/orders/17", f"Authorization: Bearer {token}"]
-            arguments += [str(bench.load.seconds), str(bench.load.seconds / 4), str(cpu)]
-            output = subprocess.run([bare, *arguments], check=True, stdout=subprocess.PIPE).stdout
-            runs["bare libcurl"].append(json.loads(output))
-            runs["lanyard request.send"].append(
-                bench.load.run(agent.socket, request, pid=agent.pid, same_cpu=True))
+        sent = [f"{url}/orders/17", f"Authorization: Bearer {token}"]
+        path = os.path.join(bench.directory, "relay.sock")
+        served: Dict[str, Any] = {"C relay": Server([relay, path, *sent], path), "lanyard request.send": agent}
+        runs: Dict[str, List[Dict[str, Any]]] = {"bare libcurl": [], **{name: [] for name in served}}
+        served["C relay"].start()
+        try:
+            for _ in range(bench.rounds):
+                arguments = [*sent, str(bench.load.seconds), str(bench.load.seconds / 4), str(cpu)]
+                output = subprocess.run([bare, *arguments], check=True, stdout=subprocess.PIPE).stdout
+                runs["bare libcurl"].append(json.loads(output))
+                for name, other in served.items():
+                    runs[name].append(bench.load.run(other.socket, request, pid=other.pid, same_cpu=True))
+        finally:
+            served["C relay"].stop()
         scenario = "a request to nginx, one CPU"
         for member, unit, goal in [("p50_ns", "µs p50", Goal(most=1.3)), ("cpu_ns", "µs client CPU", None)]:
             reference = [run[member] / 1000 for run in runs["bare libcurl"]]
             for name, of_one in runs.items():
-                ours = name != "bare libcurl"
                 row = Row(scenario, name, unit, [run[member] / 1000 for run in of_one])
-                row.reference = reference if ours else None
-                row.goal = goal if ours else None
+                row.reference = reference if name != "bare libcurl" else None
+                row.goal = goal if name == "lanyard request.send" else None
                 bench.rows.append(row)
         bench.errors += sum(run["errors"] for of_one in runs.values() for run in of_one)
         drain(bench, agent, url, token)

@@ -22,20 +22,19 @@ package final class HeaderList: @unchecked Sendable {
     _ fields: [(name: String, value: TransferFieldValue)], in memory: any TransferMemory.Type,
     removing: [StaticString] = ["Content-Type"]
   ) {
-    var (pieces, names, hasSecret): ([Line], Set<String>, Bool) = ([], [], false)
+    var (pieces, hasSecret): ([Line], Bool) = ([], false)
     for (name, value) in fields {
       guard FieldSyntax.isToken(name) else { return nil }
-      let lowercased = name.lowercased()
-      guard !Self.ownedByConnection.contains(lowercased) else { continue }
-      names.insert(lowercased)
+      guard !Self.ownedByConnection.contains(name.lowercased()) else { continue }
       let line = Line(name, value)
       guard line.isValid else { return nil }
       if case .secret = value { hasSecret = true }
       pieces.append(line)
     }
-    if !names.contains("user-agent") { pieces.append(Line("User-Agent", .text("lanyard/1"))) }
-    for own in ["Expect"] + removing where !names.contains(own.description.lowercased()) {
-      pieces.append(Line(removing: own.description))
+    func isPresent(_ lowercased: String) -> Bool { pieces.contains { FieldSyntax.isName($0.name, lowercased) } }
+    if !isPresent("user-agent") { pieces.append(Line("User-Agent", .text("lanyard/1"))) }
+    for own in (["Expect"] + removing).map(\.description) where !isPresent(own.lowercased()) {
+      pieces.append(Line(removing: own))
     }
     lines = memory.filled(count: pieces.reduce(0) { $0 + $1.count }) { buffer in
       var rest = buffer[...]
@@ -62,7 +61,7 @@ package final class HeaderList: @unchecked Sendable {
 
 /// A line in libcurl's spelling, and the NUL that ends it.
 private struct Line {
-  private let name: String
+  let name: String
   private let separator: String
   private let value: TransferFieldValue
 
@@ -75,7 +74,7 @@ private struct Line {
   /// A name with nothing after the colon removes a field that libcurl adds by itself.
   init(removing name: String) { (self.name, separator, value) = (name, ":", .text("")) }
 
-  var isValid: Bool { Self.lend(value) { $0.allSatisfy(FieldSyntax.isValue) } }
+  var isValid: Bool { Self.lend(value) { FieldSyntax.isValue($0) } }
   var count: Int { name.utf8.count + separator.utf8.count + valueCount + 1 }
   private var valueCount: Int { separator == ";" ? 0 : Self.lend(value) { $0.count } }
 

@@ -21,7 +21,7 @@ public struct ReceivedHead: Sendable {
 
   /// The values of all fields with this name, which is lower case.
   public func values(_ lowercased: String) -> [String] {
-    fields.filter { FieldSyntax.isName($0.name, lowercased) }.map(\.value)
+    fields.compactMap { FieldSyntax.isName($0.name, lowercased) ? $0.value : nil }
   }
 
   /// The media type of `Content-Type` in lower case, without its parameters; nil if there is none.
@@ -42,7 +42,10 @@ public struct ReceivedHead: Sendable {
   package var contentCodings: [String] { list("content-encoding").filter { $0 != "identity" } }
 
   /// `Content-Length` occurs with different values (RFC 9112 §6.3): where the body ends can't be known.
-  package var hasTwoLengths: Bool { Set(list("content-length")).count > 1 }
+  package var hasTwoLengths: Bool {
+    let lengths = list("content-length")
+    return lengths.contains { $0 != lengths[0] }
+  }
 
   /// A transfer coding but `chunked`, which no request accepts (RFC 9110 §10.1.4): nothing would show that its end is
   /// missing.
@@ -52,7 +55,9 @@ public struct ReceivedHead: Sendable {
 
   /// The members of a list that may stand in several fields.
   private func list(_ name: String) -> [String] {
-    values(name).flatMap { $0.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } }.map { String($0) }
+    values(name).flatMap { value in
+      value.lowercased().utf8.split { $0 == UInt8(ascii: ",") || FieldSyntax.isBlank($0) }.map { String(Substring($0)) }
+    }
   }
 
   /// Takes one line; false if the head is too large.

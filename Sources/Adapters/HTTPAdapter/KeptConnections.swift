@@ -37,9 +37,9 @@ package final class KeptConnections: Sendable {
   func loop(for key: Key) -> CurlLoop {
     let (loop, displaced) = state.withLock { state -> (CurlLoop, CurlLoop?) in
       state.uses += 1
-      if let known = state.entries[key]?.loop {
-        state.entries[key]?.lastUse = state.uses
-        return (known, nil)
+      if let index = state.entries.index(forKey: key) {
+        state.entries.values[index].lastUse = state.uses
+        return (state.entries.values[index].loop, nil)
       }
       var displaced: CurlLoop?
       if state.entries.count >= Self.maximumLoops {

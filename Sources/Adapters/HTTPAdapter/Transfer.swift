@@ -184,9 +184,9 @@ final class Transfer: TransferReceiver, @unchecked Sendable {
     return true
   }
 
-  /// The most that the body can become.
-  private var longestBody: Int {
-    guard let length = head.contentLength, length >= 0 else { return plan.maximumResponseBytes }
+  /// The most that a body of this length can become.
+  private func longestBody(_ length: Int?) -> Int {
+    guard let length, length >= 0 else { return plan.maximumResponseBytes }
     let (decoded, isOver) = length.multipliedReportingOverflow(by: decoder == nil ? 1 : BodyDecoder.mostForAByte)
     return isOver ? plan.maximumResponseBytes : min(decoded, plan.maximumResponseBytes)
   }
@@ -195,10 +195,11 @@ final class Transfer: TransferReceiver, @unchecked Sendable {
   /// length is not known begins without.
   private func hasMemory(for more: Int) -> Bool {
     if let share { return share.isGranted }
-    let isShort = head.contentLength == nil && decoder == nil && (body?.count ?? 0) + more <= Self.unsharedBytes
-    let bytes = longestBody
+    let length = head.contentLength
+    let isShort = length == nil && decoder == nil && (body?.count ?? 0) + more <= Self.unsharedBytes
+    let bytes = longestBody(length)
     guard let memory = plan.memory, bytes > Self.unsharedBytes, !isShort else {
-      if head.contentLength != nil, decoder == nil { body?.reserve(bytes) }
+      if length != nil, decoder == nil { body?.reserve(bytes) }
       return true
     }
     let share = memory.share(bytes, isLimited: plan.isForLimitedCaller, granted: wake)

@@ -4,10 +4,12 @@ public enum Course<Success: Sendable, Failure: Error>: Sendable {
   /// More is to be done, by a task. If none can be started any more, `otherwise` is the failure.
   case goesOn(otherwise: Failure, @Sendable () async throws(Failure) -> Success)
 
+  @inlinable
   public func map<Other>(
     _ success: @escaping @Sendable (Success) -> Other
   ) -> Course<Other, Failure> { map(success, { $0 }) }
 
+  @inlinable
   public func map<Other, OtherFailure>(
     _ success: @escaping @Sendable (Success) -> Other, _ failure: @escaping @Sendable (Failure) -> OtherFailure
   ) -> Course<Other, OtherFailure> {

@@ -1,21 +1,22 @@
 /// Writes a credential to its place in a request: the one code for all that send one, in the agent and in the programs
-/// beside it (docs/secrets.md, Placement). `emit` gets byte by byte, so that a credential goes from guarded memory into
+/// beside it (docs/secrets.md, Placement). `emit` gets piece by piece, so that a credential goes from guarded memory into
 /// guarded memory.
 extension SecretPlacement {
   /// The value of the field `fieldName`; nothing for a credential in the URL.
-  public func writeField(_ secret: UnsafeRawBufferPointer, _ emit: (UInt8) -> Void) {
+  public func writeField(_ secret: UnsafeRawBufferPointer, _ emit: (UnsafeRawBufferPointer) -> Void) {
+    func emitByte(_ byte: UInt8) { withUnsafeBytes(of: byte) { emit($0) } }
     switch self {
     case .header(_, let template):
-      template.before.utf8.forEach(emit)
-      secret.forEach(emit)
-      template.after.utf8.forEach(emit)
+      template.before.utf8.forEach(emitByte)
+      emit(secret)
+      template.after.utf8.forEach(emitByte)
     case .basic(let username):
-      "Basic ".utf8.forEach(emit)
+      "Basic ".utf8.forEach(emitByte)
       var encoder = Base64.Encoder()
-      for byte in (username ?? "").utf8 { encoder.append(byte, emit) }
-      encoder.append(UInt8(ascii: ":"), emit)
-      for byte in secret { encoder.append(byte, emit) }
-      encoder.finish(emit)
+      for byte in (username ?? "").utf8 { encoder.append(byte, emitByte) }
+      encoder.append(UInt8(ascii: ":"), emitByte)
+      for byte in secret { encoder.append(byte, emitByte) }
+      encoder.finish(emitByte)
     case .query, .path: break
     }
   }

@@ -15,18 +15,25 @@ package enum FieldSyntax {
   /// RFC 9110 section 5.5: no line end, no NUL and no other control character but the tab.
   package static func isValue(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
 
+  package static func isValue(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.allSatisfy { isValue($0) } }
+
   /// True if `name` is `lowercased` without regard to case (RFC 9110 section 5.1).
   package static func isName(_ name: String, _ lowercased: String) -> Bool {
-    name.utf8.count == lowercased.utf8.count
-      && zip(name.utf8, lowercased.utf8).allSatisfy { byte, other in
-        byte == other || byte &- UInt8(ascii: "A") < 26 && byte | 0x20 == other
+    guard name.utf8.count == lowercased.utf8.count else { return false }
+    var (name, lowercased) = (name, lowercased)
+    return name.withUTF8 { name in
+      lowercased.withUTF8 { lowercased in
+        zip(name, lowercased).allSatisfy { byte, other in
+          byte == other || byte &- UInt8(ascii: "A") < 26 && byte | 0x20 == other
+        }
       }
+    }
   }
 
   /// The elements of a list of tokens in lower case (RFC 9110 section 5.6.1).
   package static func tokens(of value: String) -> [String] {
-    value.split(separator: ",").map { element in
-      String(decoding: element.utf8.filter { !isBlank($0) }, as: UTF8.self).lowercased()
+    value.utf8.split(separator: UInt8(ascii: ",")).map { element in
+      String(decoding: element.filter { !isBlank($0) }, as: UTF8.self).lowercased()
     }.filter { !$0.isEmpty }
   }
 }

@@ -22,6 +22,8 @@ public struct HTTPURL: Hashable, Sendable {
   public let path: String
   /// The text after `?`, escapes as written; nil if there is no `?`.
   public let query: String?
+  /// The origin (RFC 6454 §6.2): scheme, host and, unless it is the default, the port, such as `https://idp.example`.
+  public let origin: String
 
   /// Upper bound for the length of a URL in bytes. RFC 9110 §4.1 recommends support for at least 8000.
   public static let maximumBytes = 8192
@@ -47,6 +49,8 @@ public struct HTTPURL: Hashable, Sendable {
     self.port = port ?? scheme.defaultPort
     self.path = path
     self.query = pathEnd == target.endIndex ? nil : String(decoding: query, as: UTF8.self)
+    origin =
+      scheme.rawValue + "://" + Self.hostText(host) + (self.port == scheme.defaultPort ? "" : ":" + String(self.port))
   }
 
   /// True for `127.0.0.0/8`, `::1` and `localhost`. Requests to them never leave this machine, so `http` is allowed.
@@ -55,11 +59,10 @@ public struct HTTPURL: Hashable, Sendable {
   }
 
   /// The host as written in a URL: an IPv6 address in brackets.
-  public var hostText: String { host.contains(":") ? "[" + host + "]" : host }
+  public var hostText: String { Self.hostText(host) }
 
-  /// The origin (RFC 6454 §6.2): scheme, host and, unless it is the default, the port, such as `https://idp.example`.
-  public var origin: String {
-    scheme.rawValue + "://" + hostText + (port == scheme.defaultPort ? "" : ":" + String(port))
+  private static func hostText(_ host: String) -> String {
+    host.utf8.contains(UInt8(ascii: ":")) ? "[" + host + "]" : host
   }
 
   /// The URL in normal form.

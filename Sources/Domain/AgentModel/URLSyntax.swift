@@ -65,7 +65,7 @@ enum URLSyntax {
     var address: [UInt8] = []
     for part in parts {
       guard (1...3).contains(part.count), part.allSatisfy(isDigit), part.count == 1 || part.first != UInt8(ascii: "0"),
-        let number = UInt8(String(decoding: part, as: UTF8.self))
+        let number = UInt8(exactly: part.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) })
       else { return nil }
       address.append(number)
     }
@@ -78,6 +78,9 @@ enum URLSyntax {
       return nil
     }
     guard !bytes.isEmpty else { return "/" }
+    guard bytes.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else {
+      return String(decoding: bytes, as: UTF8.self)
+    }
     var kept: [String] = []
     let segments = bytes.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     for (index, segment) in segments.enumerated() {

@@ -14,6 +14,8 @@ extension JSONWriter {
     endArray()
   }
 
+  // In line: each entry would else be copied by way of its metadata.
+  @inline(__always)
   mutating func map<Value>(_ map: WireMap<Value>, _ write: (Value, inout JSONWriter) -> Void) {
     beginObject()
     for entry in map.entries {

@@ -101,7 +101,7 @@ package struct RequestAuthorizer: Sendable {
       if try await decisions.holds(permit, for: question) {
         // The grant may have ended, and the provider's origins and the sign-in may have changed, too.
         provider = try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
-          let now = try await account.dependencies.vault.requestRoute(of: wanted.account)
+          let now = try await decisions.route(of: account)
           guard now.origins.contains(question.url.origin) else { throw .originNotAllowed(wanted.account) }
           try requireCovers(question.url, wanted.limits)
           try requireLive(wanted.limits)
@@ -134,7 +134,7 @@ package struct RequestAuthorizer: Sendable {
     guard permission?.accounts.contains(wanted.account) ?? true else { throw .caller(.notCovered) }
     guard let key = permission.map({ $0.token(wanted.token) }) ?? wanted.token else { throw .caller(.notCovered) }
     let account = decisions.accounts.account(wanted.account)
-    let route = try await account.dependencies.vault.requestRoute(of: wanted.account)
+    let route = try await decisions.route(of: account)
     let url: HTTPURL
     do throws(RequestTarget.Refusal) {
       url = try RequestTarget(
@@ -247,11 +247,9 @@ package struct RequestAuthorizer: Sendable {
       of: reach, and: account.id, isGivenOut: true, at: decisions.clock.boot())
     var text = SecretBuilder()
     for other in others {
-      let isNew = other.withBytes { other in
-        given.accessToken.withBytes { !$0.elementsEqual(other) } && !other.contains(0x20)
-          && text.count + other.count < Self.mostOtherBytes
-      }
-      guard isNew else { continue }
+      guard !given.accessToken.equals(other), text.count + other.count < Self.mostOtherBytes,
+        other.withBytes({ !$0.contains(0x20) })
+      else { continue }
       if text.count > 0 { " ".withCString { text.append(UnsafeRawBufferPointer(start: $0, count: 1)) } }
       other.withBytes { text.append($0) }
     }

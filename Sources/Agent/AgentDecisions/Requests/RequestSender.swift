@@ -11,7 +11,7 @@ internal import Secrets
 ///
 /// It does not run on the account's actor: one account's requests run at the same time, and a caller that goes away
 /// closes the connection. The exchange that replaces a refused token is the account's own.
-package struct RequestSender: Sendable {
+package final class RequestSender: Sendable {
   /// The contract's bound for a response's body.
   package static let maximumResponseBytes = 4 << 20
   /// A request or a response with a longer body is copied by a task, so that no other client waits for it.
@@ -88,7 +88,7 @@ package struct RequestSender: Sendable {
       let sending = try? sendings.make(machine, token, nonce: nil, by: route)
     else { return false }
     let progress = Progress(machine: machine, judged: JudgedTarget(), token: token)
-    return dependencies.environment.http.begin(sending.request, cancellation) { outcome in
+    return dependencies.environment.http.begin(sending.request, cancellation) { [self] outcome in
       ended(course(after: outcome, of: sending, progress, isCancelled: cancellation.isCancelled))
     }
   }
@@ -105,7 +105,7 @@ package struct RequestSender: Sendable {
       }
       let isRefused = received.response.status == 401
       let otherwise = isRefused ? .shuttingDown : sendings.stopped(.shuttingDown, progress.machine)
-      return .goesOn(otherwise: otherwise) { [progress] () async throws(AgentFailure) in
+      return .goesOn(otherwise: otherwise) { [self, progress] () async throws(AgentFailure) in
         var progress = progress
         if let response = try await perform(action, after: received, &progress) { return response }
         return try await send(&progress, by: nil)
@@ -214,7 +214,7 @@ package struct RequestSender: Sendable {
   /// The provider as it is now: a person may have changed its origins or its authorities since the last look, have
   /// signed the account out or have locked the vault.
   private func route() async throws(AgentFailure) -> RequestRoutes.Route {
-    try await dependencies.vault.requestRoute(of: account.id)
+    try await judge.decisions.route(of: account)
   }
 
   /// True if something was awaited.

@@ -9,7 +9,7 @@ internal import Synchronization
 /// each change of a provider.
 package final class RequestRoutes: Sendable {
   /// The provider of an account, and the origins and names that it allows.
-  struct Route: Sendable {
+  final class Route: Sendable {
     let provider: Provider
     /// In normal form.
     let origins: Set<String>

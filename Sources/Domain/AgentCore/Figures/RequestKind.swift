@@ -8,7 +8,7 @@ public enum RequestKind: String, CaseIterable, Hashable, Sendable {
   /// The kind of a method of the contract.
   public init(method: String) {
     self =
-      switch method.prefix(while: { $0 != "." }) {
+      switch Substring(method.utf8.prefix { $0 != UInt8(ascii: ".") }) {
       case "token", "identity", "credential": .token
       case "authorization": .authorization
       case "request": .request

@@ -16,17 +16,13 @@ public struct ResponseFields: Hashable, Sendable {
 
   /// Nil for more than `maximumCount` fields.
   public init?(_ fields: [(name: String, value: String)]) {
-    var removed = Self.removed
     // RFC 9110 §7.6.1: `Connection` names more fields that are about the connection.
-    for field in fields where field.name.lowercased() == "connection" {
-      for name in field.value.split(separator: ",") {
-        removed.insert(name.filter { $0 != " " && $0 != "\t" }.lowercased())
-      }
-    }
-    var places: [String: Int] = [:]
+    let removed = Set(
+      fields.filter { FieldSyntax.isName($0.name, "connection") }.flatMap { FieldSyntax.tokens(of: $0.value) })
+    var places = [String: Int](minimumCapacity: fields.count)
     for field in fields {
       let name = field.name.lowercased()
-      guard !removed.contains(name), !name.hasPrefix("proxy-") else { continue }
+      guard !Self.removed.contains(name), !removed.contains(name), !name.hasPrefix("proxy-") else { continue }
       if let place = places[name] {
         all[place].value += ", " + field.value  // RFC 9110 §5.3
       } else {

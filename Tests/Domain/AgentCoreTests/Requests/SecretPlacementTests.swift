@@ -5,7 +5,7 @@ import Testing
 @Suite struct SecretPlacementTests {
   private func field(_ placement: SecretPlacement, _ secret: String) -> String {
     var bytes: [UInt8] = []
-    Array(secret.utf8).withUnsafeBytes { placement.writeField($0) { bytes.append($0) } }
+    Array(secret.utf8).withUnsafeBytes { placement.writeField($0) { bytes.append(contentsOf: $0) } }
     return String(decoding: bytes, as: UTF8.self)
   }
 

@@ -210,9 +210,7 @@ extension JSONWriter {
         hints: ["`lanyard request` and `lanyard exec --proxy` put it there."])
     }
     let value = HeldBytes(capacity: 4096)
-    credential.withBytes { bytes in
-      credential.placement.writeField(bytes) { byte in withUnsafeBytes(of: byte) { value.append($0) } }
-    }
+    credential.withBytes { bytes in credential.placement.writeField(bytes) { value.append($0) } }
     key(name)
     if isList { beginArray() }
     value.withBytes { string(utf8: $0) }
