@@ -54,8 +54,8 @@ let hotFunctionsTogether: [LinkerSetting] =
   isRelease
   ? [
     .unsafeFlags([
-      "-use-ld=lld", "-Xlinker", "--no-export-dynamic", "-Xlinker",
-      "--symbol-ordering-file=\(Context.packageDirectory)/.packaging/hot-functions", "-Xlinker", "--no-warn-symbol-ordering",
+      "-use-ld=lld", "-Xlinker", "--no-export-dynamic", "-Xlinker", "--no-warn-symbol-ordering", "-Xlinker",
+      "--symbol-ordering-file=\(Context.packageDirectory)/.packaging/hot-functions",
     ])
   ] : []
 
