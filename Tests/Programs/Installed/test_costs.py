@@ -40,7 +40,8 @@ BYTES_OF_A_REFRESH, SYNCS_OF_A_REFRESH = 108_144, 6
 BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION = 24_720, 1
 TOLERANCE = 0.1
 KILOBYTES_OF_CODE = 2_400
-"""Of the agent, after requests from memory: they bring 1,700 to 1,900, and 4,500 to 5,500 without the list that the linker has."""
+"""Of the agent, after requests from memory: they bring 1,700 to 1,900, and without the list that the linker has 4,500 to
+5,500."""
 GIVEN_BACK_SECONDS = 6.0
 """So long after a sign-in the agent has given back the pages that its start and the sign-in used."""
 
