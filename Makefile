@@ -55,7 +55,7 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
   packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop \
   test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built test-web format map walks \
   schemas install uninstall clean packages-site site test-site bench-rivals apt-repository image packages-dist \
-  test-dist
+  test-dist hot-functions
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
@@ -305,6 +305,9 @@ map: ## Show the modules, what each imports, and the folders that form a cycle; 
 
 walks: release packages-tests ## Write docs/walks.md again: the functions that three requests call, from a run (root, x86-64).
 	.ci/walks $(RELEASE)
+
+hot-functions: release packages-tests ## Write again which functions requests call, for the linker, from a run (root).
+	.ci/hot-functions $(RELEASE)
 
 schemas: packages-tests ## Write again what is generated: from Schemas/, and the state diagrams from the machines.
 	$(SWIFT) run $(SWIFT_FLAGS) lanyard-schemas generate

@@ -4,12 +4,17 @@
 
 import PackageDescription
 
-let strict: [SwiftSetting] = [
-  .swiftLanguageMode(.v6),
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-]
+/// The Makefile asks in a release for what takes lld: gold, Swift's usual linker, has no static-pie and puts no functions
+/// together.
+let isRelease = Context.environment["LANYARD_STATIC_PIE"] != nil
+
+let strict: [SwiftSetting] =
+  [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ] + (isRelease ? [.unsafeFlags(["-Xfrontend", "-function-sections"])] : [])
 
 /// What runs for milliseconds, or is not installed, is not optimised in a release either: the command line, the wire types,
 /// tests, what reads schemas (docs/decisions/0034-the-release-is-what-is-tested.md).
@@ -35,15 +40,24 @@ let bound: [LinkerSetting] = [
   .unsafeFlags(cxxLibrary + ["-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now"])
 ]
 
-/// `lanyard` as static-pie: at another address each time. The Makefile asks for it in a release, together with
-/// `--disable-local-rpath`: with a RUNPATH, glibc ends a static-pie at its start. Gold, Swift's usual linker, has none.
-let isStaticPIE = Context.environment["LANYARD_STATIC_PIE"] != nil
-/// The relocations of a start are packed: they take 4 KB instead of 490.
+/// `lanyard` as static-pie: at another address each time. It takes `--disable-local-rpath`: with a RUNPATH, glibc ends a
+/// static-pie at its start. The relocations of a start are packed: they take 4 KB instead of 490.
 let staticPIE = ["-use-ld=lld", "-Xclang-linker", "-static-pie", "-Xlinker", "--pack-dyn-relocs=relr"]
 
 /// Swift's runtime is linked into a program, so that an installed one needs no toolchain. Tests share the toolchain's, and
 /// so this is said for each program and not by `--static-swift-stdlib`.
 let staticRuntime: [LinkerSetting] = [.unsafeFlags(["-static-stdlib"])]
+
+/// The functions that requests call lie together in the agent, and it exports none but `malloc` and its family
+/// (docs/decisions/0038-what-requests-call-lies-together.md).
+let hotFunctionsTogether: [LinkerSetting] =
+  isRelease
+  ? [
+    .unsafeFlags([
+      "-use-ld=lld", "-Xlinker", "--no-export-dynamic", "-Xlinker", "--no-warn-symbol-ordering", "-Xlinker",
+      "--symbol-ordering-file=\(Context.packageDirectory)/.packaging/hot-functions",
+    ])
+  ] : []
 
 /// For a program that imports Foundation: what it stands on is not named by itself.
 let staticFoundation: [LinkerSetting] =
@@ -253,12 +267,13 @@ let programs: [Target] = [
       "Agent", "AgentCore", "AgentDecisions", "AgentServing", "AgentSessions", "AgentModel", "AgentPorts", "CHeap",
       "CPlatform", "CStart", "DBus", "FileRules", "HTTPAdapter", "JSONRPC", "KeyProviders", "SQLiteStore", "Secrets",
       "SystemAdapters", "TokenSignatures", "UnixTransport",
-    ]
+    ],
+    linker: staticRuntime + hotFunctionsTogether
   ),  // wiring only
   program(
     "lanyard", ["CQuickToken", "CommandSupport"],
     linker: [
-      .unsafeFlags(["-static-executable"] + (isStaticPIE ? staticPIE : []))
+      .unsafeFlags(["-static-executable"] + (isRelease ? staticPIE : []))
     ]
   ),  // `token` by hand, fast; everything else is lanyard-cli
   program(

@@ -84,6 +84,7 @@ struct LanyardAgent {
     // A small limit must leave descriptors for the agent itself, or exchanges would fail.
     let forClients = descriptors - min(otherDescriptors, descriptors / 2)
     options.limits.connections = min(options.limits.connections, forClients)
+    lanyard_limit_heaps(2)  // each of the threads would get a heap of its own, which keeps what it needed once
     // Before the first thread: threads inherit the signal mask.
     let signals = lanyard_signalfd()
     if options.checksOnly { check(options, Confined(broker: broker)) }

@@ -45,6 +45,11 @@ INSTRUCTIONS_OF_A_SENT_REQUEST = 182_300
 BYTES_OF_A_REFRESH, SYNCS_OF_A_REFRESH = 108_144, 6
 BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION = 24_720, 1
 TOLERANCE = 0.1
+KILOBYTES_OF_CODE = 2_400
+"""Of the agent, after requests from memory: they bring 1,700 to 1,900, and without the list that the linker has 4,500 to
+5,500."""
+GIVEN_BACK_SECONDS = 6.0
+"""So long after a sign-in the agent has given back the pages that its start and the sign-in used."""
 
 BEGUN = re.compile(r"^\d+ +(?P<call>\w+\(.*)$")
 WRITING = re.compile(r"^(?:pwrite64|write|pwritev|pwritev2|writev)\(\d+<(?P<path>[^>]*)>.*\) = (?P<bytes>\d+)$")
@@ -158,6 +163,31 @@ class Costs(unittest.TestCase):
         connection.ask(REQUESTS)
         time.sleep(0.3)
         return connection
+
+
+class Resident(Costs):
+    """Pages that the process has in memory."""
+
+    def test_cached_tokens_need_few_pages_of_code(self) -> None:
+        agent = self.signed_in([])
+        time.sleep(GIVEN_BACK_SECONDS)
+        self.warm(agent)
+        kilobytes = code_in_memory(agent.pid)
+        self.assertGreater(kilobytes, 0)
+        self.assertLessEqual(kilobytes, KILOBYTES_OF_CODE, "are the functions that requests call still together?")
+
+
+def code_in_memory(pid: int) -> int:
+    """Kilobytes of the program's own code."""
+    total, counts = 0, False
+    with open(f"/proc/{pid}/smaps") as mappings:
+        for line in mappings:
+            words = line.split()
+            if not words[0].endswith(":"):
+                counts = words[1] == "r-xp" and words[-1] == os.path.realpath(AGENT)
+            elif counts and words[0] == "Rss:":
+                total += int(words[1])
+    return total
 
 
 class Traced(Costs):

@@ -36,7 +36,7 @@ extension ExchangeRunner {
     // The sign-in asked for none, so that nothing is known that it could be compared with.
     if loaded.profile.identity.isUnproven { usable.idToken = nil }
     data.response = usable
-    data.idToken = account.identity.judge(usable.idToken, of: account)
+    data.idToken = AccountIdentity.judge(usable.idToken, of: account)
     // One that must not be given out is not stored either.
     data.response?.idToken = data.idToken.stored?.secret
     return .usable
@@ -76,7 +76,7 @@ extension ExchangeRunner {
     account.loaded?.storeError = nil
     account.rareParts.confirmer?.exchangeEnded()
     if let profile = renewed.profile { account.loaded?.profile = profile }
-    account.identity.adopt(data.idToken, for: answer.key, of: account)
+    AccountIdentity.adopt(data.idToken, for: answer.key, of: account)
     // Of the sign-in, if that had one: a later one may name a later sign-in of the person.
     if let token = data.idToken.stored, account.loaded?.idTokenIdentity == nil {
       account.loaded?.idTokenIdentity = token.identity

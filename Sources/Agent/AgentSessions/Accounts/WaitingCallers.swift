@@ -25,6 +25,8 @@ struct WaitingCallers {
 
   /// Answers a caller once; later answers are ignored.
   mutating func answer(_ id: UInt64, _ result: Result<TokenAnswer, AgentFailure>) {
-    callers.removeValue(forKey: id)?.continuation.resume(returning: result)
+    let caller = callers.removeValue(forKey: id)
+    if callers.isEmpty { callers = [:] }  // an empty table keeps its memory
+    caller?.continuation.resume(returning: result)
   }
 }

@@ -178,6 +178,7 @@ extension ExchangeMachine {
   /// The next attempt has waited for this end. A run that a sign-in has overtaken holds nothing up.
   private mutating func ended(_ run: RunID) -> [Effect] {
     guard let ended = runs.removeValue(forKey: run) else { return [] }
+    if runs.isEmpty { runs = [:] }  // an empty table keeps its memory: 900 bytes of each account
     let left: [Effect] = ended.isInQueue ? [.leaveQueue(run)] : []
     guard current == run else { return left }
     current = nil

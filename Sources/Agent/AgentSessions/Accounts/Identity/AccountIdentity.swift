@@ -57,18 +57,24 @@ final class AccountIdentity {
   }
 
   /// The ID token of a refresh, before the answer is stored. Without one in the answer `.none`.
-  func judge(_ token: Secret?, of account: isolated Account) -> RefreshedIDToken {
+  static func judge(_ token: Secret?, of account: isolated Account) -> RefreshedIDToken {
     guard let token else { return .none }
+    let identity = account.rareParts.identity ?? AccountIdentity()
     do throws(IDTokenFailure) {
-      return .kept(try read(token, of: account))
+      return .kept(try identity.read(token, of: account))
     } catch {
-      log(error, of: account)
+      identity.log(error, of: account)
       return .invalid(error)
     }
   }
 
-  /// The answer to a refresh is durable.
-  func adopt(_ idToken: RefreshedIDToken, for key: TokenKey, of account: isolated Account) {
+  /// The answer to a refresh is durable. Where no caller has wanted an ID token so far, the first one reads it.
+  static func adopt(_ idToken: RefreshedIDToken, for key: TokenKey, of account: isolated Account) {
+    if case .kept = idToken, account.rareParts.identity == nil { return }
+    account.identity.adopt(idToken, for: key, of: account)
+  }
+
+  private func adopt(_ idToken: RefreshedIDToken, for key: TokenKey, of account: isolated Account) {
     changes += 1
     switch idToken {
     case .kept(let token):
