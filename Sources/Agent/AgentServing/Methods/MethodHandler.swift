@@ -84,6 +84,8 @@ enum PreparedCall: Sendable {
 }
 
 /// A method of this agent: the reader of its params, and its handler.
+///
+/// Most methods reach one thing, which stands by itself: an array of it would be a type that each start makes.
 struct ServedMethod: Sendable {
   let info: MethodInfo
   /// What it reaches.
@@ -93,19 +95,18 @@ struct ServedMethod: Sendable {
   init<Handler: MethodHandler>(
     _ handler: Handler.Type, reaches first: Reached<Handler.Method.Params>, _ more: Reached<Handler.Method.Params>...
   ) {
-    let reached = [first] + more
     let isBarrier = Handler.Method.info.ordering == .connection
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
       let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
-        try await Self.admitted(Handler.Method.self, params, reached, call) { (params) async throws(AgentFailure) in
+        try await Self.admitted(Handler.Method.self, params, first, more, call) { (params) async throws(AgentFailure) in
           try await Handler.handle(params, call)
         }
       }
       return .concurrent(run, isBarrier: isBarrier, begin: nil)
     }
     info = Handler.Method.info
-    self.reached = reached.map(\.kind)
+    reached = [first.kind] + more.map(\.kind)
     self.prepare = prepare
   }
 
@@ -113,11 +114,10 @@ struct ServedMethod: Sendable {
     long handler: Handler.Type, reaches first: Reached<Handler.Method.Params>,
     _ more: Reached<Handler.Method.Params>...
   ) {
-    let reached = [first] + more
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
       let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
-        try await Self.admitted(Handler.Method.self, params, reached, call) { (params) async throws(AgentFailure) in
+        try await Self.admitted(Handler.Method.self, params, first, more, call) { (params) async throws(AgentFailure) in
           counted(try await Handler.handle(params, call))
         }
       }
@@ -127,7 +127,7 @@ struct ServedMethod: Sendable {
       }
     }
     info = Handler.Method.info
-    self.reached = reached.map(\.kind)
+    reached = [first.kind] + more.map(\.kind)
     self.prepare = prepare
   }
 
@@ -173,12 +173,12 @@ struct ServedMethod: Sendable {
   }
 
   private static func admitted<Method: RPCMethod, Answer>(
-    _ method: Method.Type, _ params: Method.Params, _ reached: [Reached<Method.Params>], _ call: Call,
-    _ serve: (Method.Params) async throws(AgentFailure) -> Answer
+    _ method: Method.Type, _ params: Method.Params, _ first: Reached<Method.Params>, _ more: [Reached<Method.Params>],
+    _ call: Call, _ serve: (Method.Params) async throws(AgentFailure) -> Answer
   ) async throws(RPCError) -> Answer {
     let params = try admit(method, params, call)
     do throws(AgentFailure) {
-      if let limits = call.limits { try await require(reached, params, limits, call.agent) }
+      if let limits = call.limits { try await require(first, more, params, limits, call.agent) }
       let result = try await serve(params)
       // A grant that ended during the handler's work gets no answer.
       try call.requireOpen()
@@ -190,9 +190,11 @@ struct ServedMethod: Sendable {
 
   /// Not inlined: what it needs would take its place in the memory of every caller that waits.
   @inline(never) private static func require<Params>(
-    _ reached: [Reached<Params>], _ params: Params, _ limits: EffectiveGrant, _ agent: AgentService
+    _ first: Reached<Params>, _ more: [Reached<Params>], _ params: Params, _ limits: EffectiveGrant,
+    _ agent: AgentService
   ) async throws(AgentFailure) {
-    for one in reached { try await one.require?(params, limits, agent) }
+    try await first.require?(params, limits, agent)
+    for one in more { try await one.require?(params, limits, agent) }
   }
 
   private static func params<Method: RPCMethod>(
