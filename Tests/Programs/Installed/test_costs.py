@@ -28,6 +28,7 @@ from harness import Agent, Practice, add_provider, sign_in  # noqa: E402
 PREFIX = os.environ.get("LANYARD_INSTALLED", os.path.join(ROOT, ".build", "installed"))
 AGENT = os.path.join(PREFIX, "bin", "lanyard-agent")
 DEMO = os.path.join(PREFIX, "bin", "lanyard-demo")
+LANYARD = os.path.join(PREFIX, "bin", "lanyard")
 
 REQUESTS = 200
 ROUNDS = 3
@@ -36,6 +37,8 @@ ROUNDS = 3
 CALLS_OF_A_TOKEN = {"read": 1, "sendto": 1, "epoll_wait": 1}
 ALLOCATIONS_OF_A_TOKEN = 0
 INSTRUCTIONS_OF_A_TOKEN = 4950
+INSTRUCTIONS_OF_A_START = 10_000_000
+"""From `exec` to the first answer, with one account."""
 BYTES_OF_A_REFRESH, SYNCS_OF_A_REFRESH = 108_144, 6
 BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION = 24_720, 1
 TOLERANCE = 0.1
@@ -165,6 +168,15 @@ class Traced(Costs):
             calls = self.calls_during(lambda: client.call("authorization.check", question))
         self.written(calls, BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION)
 
+    def test_exec_becomes_no_other_program_than_the_command(self) -> None:
+        trace = self.path("exec")
+        tracer = ["strace", "-f", "-qq", "-e", "trace=execve", "-o", trace]
+        command = [*tracer, LANYARD, "exec", "work", "--", "true"]
+        subprocess.run(command, check=True, env=self.agent.environment)
+        with open(trace) as file:
+            begun = [line for line in file if line.rstrip().endswith("= 0")]
+        self.assertEqual(len(begun), 2, begun)
+
     def written(self, calls: List[str], kept: int, syncs: int) -> None:
         writes = [found for found in map(WRITING.match, calls) if found and self.is_stored(found["path"])]
         synced = [found for found in map(SYNCING.match, calls) if found and self.is_stored(found["path"])]
@@ -218,10 +230,22 @@ def counted(path: str) -> int:
 class Callgrind(Costs):
     """With valgrind(1)."""
 
-    def test_cached_token_takes_as_many_instructions_as_before(self) -> None:
+    def measured(self) -> Agent:
         wrapper = ["valgrind", "--tool=callgrind", f"--log-file={self.path('log')}"]
         wrapper += [f"--vgdb-prefix={self.path('pipe')}", f"--callgrind-out-file={self.path('profile')}"]
-        agent = self.signed_in(wrapper, self.copy_for_valgrind())
+        return self.signed_in(wrapper, self.copy_for_valgrind())
+
+    def test_start_takes_as_many_instructions_as_before(self) -> None:
+        agent = self.measured()
+        agent.end()
+        agent.start()
+        with agent.client() as client:
+            client.call("agent.hello", {"client": {"name": "costs", "version": "1"}})
+            self.tell_valgrind(agent, "dump")
+        self.near(self.total(1), INSTRUCTIONS_OF_A_START)
+
+    def test_cached_token_takes_as_many_instructions_as_before(self) -> None:
+        agent = self.measured()
         connection = self.warm(agent)
         self.tell_valgrind(agent, "zero")
         totals = []
@@ -229,9 +253,11 @@ class Callgrind(Costs):
             connection.ask(REQUESTS)
             self.tell_valgrind(agent, "dump")
             totals.append(self.total(number + 1))
-        figure = min(totals) / REQUESTS
-        self.assertLessEqual(figure, INSTRUCTIONS_OF_A_TOKEN * (1 + TOLERANCE), "it costs more than before")
-        self.assertGreaterEqual(figure, INSTRUCTIONS_OF_A_TOKEN * (1 - TOLERANCE), "keep the new, lower figure")
+        self.near(min(totals) / REQUESTS, INSTRUCTIONS_OF_A_TOKEN)
+
+    def near(self, figure: float, kept: int) -> None:
+        self.assertLessEqual(figure, kept * (1 + TOLERANCE), "it costs more than before")
+        self.assertGreaterEqual(figure, kept * (1 - TOLERANCE), "keep the new, lower figure")
 
     def copy_for_valgrind(self) -> str:
         """Without debug information, since valgrind 3.19 can't read that of Swift. And valgrind preloads a library of
