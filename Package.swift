@@ -21,13 +21,20 @@ let strict: [SwiftSetting] =
 /// `swift build` alone builds for a debugger and for the next try: nothing is optimised, and only what changed is compiled.
 let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
+/// A type is made by a call with its parts and their conformances, and not from a name that the runtime has to read and to look
+/// up (docs/decisions/0037-a-start-looks-little-up.md).
+let directTypes: [SwiftSetting] = [
+  .unsafeFlags(
+    ["-Xfrontend", "-disable-concrete-type-metadata-mangled-name-accessors"], .when(configuration: .release))
+]
+
 /// A target under the house rules. Its folder is `Sources/RING/NAME`.
 func module(
   _ name: String, in ring: String, _ dependencies: [Target.Dependency] = [], isOptimized: Bool = true
 ) -> Target {
   .target(
     name: name, dependencies: dependencies, path: "Sources/\(ring)/\(name)",
-    swiftSettings: strict + (isOptimized ? [] : unoptimized))
+    swiftSettings: strict + directTypes + (isOptimized ? [] : unoptimized))
 }
 
 /// A folder that holds the C++ library for linking it in, and nothing else. Swift's runtime is written in C++: of all that
@@ -44,17 +51,25 @@ let bound: [LinkerSetting] = [
 /// static-pie at its start. The relocations of a start are packed: they take 4 KB instead of 490.
 let staticPIE = ["-use-ld=lld", "-Xclang-linker", "-static-pie", "-Xlinker", "--pack-dyn-relocs=relr"]
 
+/// A start reads less: the program's names are not offered to libraries, since the runtime would look through them. In a release
+/// the relocations are packed, and the compiler's library is linked in.
+let quickStart: [LinkerSetting] = [
+  .unsafeFlags(
+    ["-Xlinker", "--no-export-dynamic"]
+      + (isRelease
+        ? ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xclang-linker", "-static-libgcc"] : []))
+]
+
 /// Swift's runtime is linked into a program, so that an installed one needs no toolchain. Tests share the toolchain's, and
 /// so this is said for each program and not by `--static-swift-stdlib`.
 let staticRuntime: [LinkerSetting] = [.unsafeFlags(["-static-stdlib"])]
 
-/// The functions that requests call lie together in the agent, and it exports none but `malloc` and its family
-/// (docs/decisions/0038-what-requests-call-lies-together.md).
+/// The functions that requests call lie together in the agent (docs/decisions/0038-what-requests-call-lies-together.md).
 let hotFunctionsTogether: [LinkerSetting] =
   isRelease
   ? [
     .unsafeFlags([
-      "-use-ld=lld", "-Xlinker", "--no-export-dynamic", "-Xlinker", "--no-warn-symbol-ordering", "-Xlinker",
+      "-Xlinker", "--no-warn-symbol-ordering", "-Xlinker",
       "--symbol-ordering-file=\(Context.packageDirectory)/.packaging/hot-functions",
     ])
   ] : []
@@ -75,7 +90,7 @@ func program(
 ) -> Target {
   .executableTarget(
     name: name, dependencies: dependencies, path: "Sources/Programs/\(name)",
-    swiftSettings: strict + (isOptimized ? [] : unoptimized), linkerSettings: bound + linker)
+    swiftSettings: strict + directTypes + (isOptimized ? [] : unoptimized), linkerSettings: bound + linker)
 }
 
 /// Tests stand in the ring of what they test.
@@ -268,7 +283,7 @@ let programs: [Target] = [
       "CPlatform", "CStart", "DBus", "FileRules", "HTTPAdapter", "JSONRPC", "KeyProviders", "SQLiteStore", "Secrets",
       "SystemAdapters", "TokenSignatures", "UnixTransport",
     ],
-    linker: staticRuntime + hotFunctionsTogether
+    linker: staticRuntime + quickStart + hotFunctionsTogether
   ),  // wiring only
   program(
     "lanyard", ["CQuickToken", "CommandSupport"],
@@ -283,7 +298,7 @@ let programs: [Target] = [
       "DirectoryFiles", "FileRules", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
-    linker: staticRuntime + [
+    linker: staticRuntime + quickStart + [
       // ArgumentParser brings FoundationEssentials, and that these.
       .unsafeFlags(["-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
     ], isOptimized: false

@@ -83,11 +83,12 @@ public struct InstanceLock: ~Copyable {
     }
   }
 
-  /// Writes the process id, for the error message of a second agent.
+  /// Writes the process id, for the error message of a second agent. The file is cut afterwards: a file that is cut to nothing
+  /// has the file system free a block and take another.
   private static func sign(_ file: Int32) {
     let text = "\(getpid())\n"
-    _ = ftruncate(file, 0)
     _ = pwrite(file, text, text.utf8.count, 0)
+    _ = ftruncate(file, text.utf8.count)
   }
 
   private static func holder(_ file: Int32) -> Int32? {

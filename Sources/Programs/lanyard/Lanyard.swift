@@ -1,7 +1,8 @@
 import CommandSupport
+import Glibc
 
-/// `lanyard`: runs `lanyard token` and `lanyard prompt` itself, because programs and shells call them often and they must
-/// be fast. For every other command it becomes `lanyard-cli` (`execv`).
+/// `lanyard`: runs `lanyard token`, `lanyard prompt` and the plain `lanyard exec` itself, because programs and shells call
+/// them often and they must be fast. For every other command it becomes `lanyard-cli` (`execv`).
 @main enum Lanyard {
   static func main() {
     let arguments = CommandLine.arguments
@@ -14,7 +15,21 @@ import CommandSupport
       request.run()
       Process.exit(.success)
     }
+    if let request = ExecRequest(arguments: arguments.dropFirst()) {
+      Interruption.prepare()
+      if let code = code(of: request) { exit(code) }
+    }
     ExecReplacement.toFullProgram(arguments)
+  }
+
+  /// The exit code of the command; nil if `lanyard-cli` has to run it.
+  private static func code(of request: ExecRequest) -> Int32? {
+    do throws(CommandFailure) {
+      return try request.run()
+    } catch {
+      Output.tell(error, json: false)
+      return error.status.rawValue
+    }
   }
 
   private static func end(json: Bool, after body: () throws(CommandFailure) -> Void) -> Never {

@@ -29,6 +29,7 @@ from harness import Agent, Practice, add_provider, sign_in  # noqa: E402
 PREFIX = os.environ.get("LANYARD_INSTALLED", os.path.join(ROOT, ".build", "installed"))
 AGENT = os.path.join(PREFIX, "bin", "lanyard-agent")
 DEMO = os.path.join(PREFIX, "bin", "lanyard-demo")
+LANYARD = os.path.join(PREFIX, "bin", "lanyard")
 
 REQUESTS = 200
 ROUNDS = 3
@@ -42,6 +43,8 @@ CALLS_OF_A_SENT_REQUEST = {"epoll_wait": 1, "read": 2, "write": 1, "sendto": 2}
 that one has to wait for the server, the server decides."""
 INSTRUCTIONS_OF_A_SENT_REQUEST = 182_300
 """The agent's own: libcurl's depend on its version."""
+INSTRUCTIONS_OF_A_START = 10_000_000
+"""From `exec` to the first answer, with one account."""
 BYTES_OF_A_REFRESH, SYNCS_OF_A_REFRESH = 108_144, 6
 BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION = 24_720, 1
 TOLERANCE = 0.1
@@ -240,6 +243,15 @@ class Traced(Costs):
             calls = self.calls_during(lambda: client.call("authorization.check", question))
         self.written(calls, BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION)
 
+    def test_exec_becomes_no_other_program_than_the_command(self) -> None:
+        trace = self.path("exec")
+        tracer = ["strace", "-f", "-qq", "-e", "trace=execve", "-o", trace]
+        command = [*tracer, LANYARD, "exec", "work", "--", "true"]
+        subprocess.run(command, check=True, env=self.agent.environment)
+        with open(trace) as file:
+            begun = [line for line in file if line.rstrip().endswith("= 0")]
+        self.assertEqual(len(begun), 2, begun)
+
     def written(self, calls: List[str], kept: int, syncs: int) -> None:
         writes = [found for found in map(WRITING.match, calls) if found and self.is_stored(found["path"])]
         synced = [found for found in map(SYNCING.match, calls) if found and self.is_stored(found["path"])]
@@ -295,30 +307,45 @@ class Callgrind(Costs):
 
     profiles = 0
 
-    def test_requests_take_as_many_instructions_as_before(self) -> None:
+    def measured(self) -> Agent:
         wrapper = ["valgrind", "--tool=callgrind", f"--log-file={self.path('log')}"]
         wrapper += [f"--vgdb-prefix={self.path('pipe')}", f"--callgrind-out-file={self.path('profile')}"]
-        agent = self.signed_in(wrapper, self.copy_for_valgrind())
+        return self.signed_in(wrapper, self.copy_for_valgrind())
+
+    def test_start_takes_as_many_instructions_as_before(self) -> None:
+        agent = self.measured()
+        agent.end()
+        agent.start()
+        with agent.client() as client:
+            client.call("agent.hello", {"client": {"name": "costs", "version": "1"}})
+            self.tell_valgrind(agent, "dump")
+        self.near(self.total(self.profile()), INSTRUCTIONS_OF_A_START)
+
+    def test_requests_take_as_many_instructions_as_before(self) -> None:
+        agent = self.measured()
         with self.subTest("a cached token"):
-            self.figure(self.rounds(agent, self.warm(agent), self.total), INSTRUCTIONS_OF_A_TOKEN)
+            self.near(self.of_a_request(agent, self.warm(agent), self.total), INSTRUCTIONS_OF_A_TOKEN)
         with self.subTest("a sent request"):
             connection = self.warm(agent, self.resource)
-            self.figure(self.rounds(agent, connection, self.own), INSTRUCTIONS_OF_A_SENT_REQUEST)
+            self.near(self.of_a_request(agent, connection, self.own), INSTRUCTIONS_OF_A_SENT_REQUEST)
 
-    def rounds(self, agent: Agent, connection: Connection, count: Callable[[str], int]) -> List[int]:
-        """What `count` makes of the profile of each round."""
+    def of_a_request(self, agent: Agent, connection: Connection, count: Callable[[str], int]) -> float:
+        """The least of what `count` makes of the profile of a round."""
         self.tell_valgrind(agent, "zero")
         counted = []
         for _ in range(ROUNDS):
             connection.ask(REQUESTS)
             self.tell_valgrind(agent, "dump")
-            self.profiles += 1
-            with open(self.path(f"profile.{self.profiles}")) as profile:
-                counted.append(count(profile.read()))
-        return counted
+            counted.append(count(self.profile()))
+        return min(counted) / REQUESTS
 
-    def figure(self, counted: List[int], kept: int) -> None:
-        figure = min(counted) / REQUESTS
+    def profile(self) -> str:
+        """What was dumped last."""
+        self.profiles += 1
+        with open(self.path(f"profile.{self.profiles}")) as profile:
+            return profile.read()
+
+    def near(self, figure: float, kept: int) -> None:
         self.assertLessEqual(figure, kept * (1 + TOLERANCE), "it costs more than before")
         self.assertGreaterEqual(figure, kept * (1 - TOLERANCE), "keep the new, lower figure")
 

@@ -91,11 +91,9 @@ extension ServerMetadata.Endpoints {
     }
     var reachable = self
     var ignored: [ServerMetadata.IgnoredEndpoint] = []
-    for (name, member, place) in Self.all {
-      guard let node = document[member], node.kind != .null, !(self[keyPath: place].map(isGood) ?? false) else {
-        continue
-      }
-      reachable[keyPath: place] = nil
+    reachable.visit { name, member, endpoint in
+      guard let node = document[member], node.kind != .null, !(endpoint.map(isGood) ?? false) else { return }
+      endpoint = nil
       let value = node.string.map { "`\"\(ProviderRefusals.shown($0))\"`" } ?? node.kindForPeople
       ignored.append(.init(name: name, found: "`\(member)` is \(value)"))
     }
@@ -104,20 +102,23 @@ extension ServerMetadata.Endpoints {
 
   /// Those that are not here.
   func missing(of ignored: [ServerMetadata.IgnoredEndpoint]) -> [ServerMetadata.IgnoredEndpoint] {
-    ignored.filter { one in Self.all.contains { $0.name == one.name && self[keyPath: $0.place] == nil } }
+    var (here, absent) = (self, [String]())
+    here.visit { name, _, endpoint in if endpoint == nil { absent.append(name) } }
+    return ignored.filter { absent.contains($0.name) }
   }
 
-  /// The endpoints by their names in the contract, and in documents.
-  private static var all: [(name: String, member: StaticString, place: WritableKeyPath<Self, String?>)] {
-    [
-      ("authorization", "authorization_endpoint", \.authorization), ("token", "token_endpoint", \.token),
-      ("jwks", "jwks_uri", \.jwks), ("userinfo", "userinfo_endpoint", \.userinfo),
-      ("revocation", "revocation_endpoint", \.revocation),
-      ("introspection", "introspection_endpoint", \.introspection),
-      ("deviceAuthorization", "device_authorization_endpoint", \.deviceAuthorization),
-      ("endSession", "end_session_endpoint", \.endSession), ("registration", "registration_endpoint", \.registration),
-      ("pushedAuthorizationRequest", "pushed_authorization_request_endpoint", \.pushedAuthorizationRequest),
-    ]
+  /// Lends each endpoint, with its name in the contract and in documents. Key paths would be made anew by each start.
+  private mutating func visit(_ body: (_ name: String, _ member: StaticString, inout String?) -> Void) {
+    body("authorization", "authorization_endpoint", &authorization)
+    body("token", "token_endpoint", &token)
+    body("jwks", "jwks_uri", &jwks)
+    body("userinfo", "userinfo_endpoint", &userinfo)
+    body("revocation", "revocation_endpoint", &revocation)
+    body("introspection", "introspection_endpoint", &introspection)
+    body("deviceAuthorization", "device_authorization_endpoint", &deviceAuthorization)
+    body("endSession", "end_session_endpoint", &endSession)
+    body("registration", "registration_endpoint", &registration)
+    body("pushedAuthorizationRequest", "pushed_authorization_request_endpoint", &pushedAuthorizationRequest)
   }
 
   package init(_ node: JSONNode) {

@@ -20,10 +20,11 @@ struct Admission: Sendable {
   let reached: [ReachedKind]
   private let requirements: [Requirement]
 
-  init<Params>(_ info: MethodInfo, _ reached: [Reached<Params>]) {
+  /// Most methods reach one thing, which stands by itself: an array of it would be a type that each start makes.
+  init<Params>(_ info: MethodInfo, _ first: Reached<Params>, _ more: [Reached<Params>]) {
     self.info = info
-    self.reached = reached.map(\.kind)
-    requirements = reached.compactMap(\.require)
+    reached = [first.kind] + more.map { $0.kind }
+    requirements = (first.require.map { [$0] } ?? []) + more.compactMap { $0.require }
   }
 
   /// Runs the handler for a caller that may have it run.

@@ -95,7 +95,7 @@ struct ServedMethod: Sendable {
   init<Handler: MethodHandler>(
     _ handler: Handler.Type, reaches first: Reached<Handler.Method.Params>, _ more: Reached<Handler.Method.Params>...
   ) {
-    let admission = Admission(Handler.Method.info, [first] + more)
+    let admission = Admission(Handler.Method.info, first, more)
     let handler = ErasedHandler { (params, call) async throws(AgentFailure) in
       try await Handler.handle(params as! Handler.Method.Params, call)
     }
@@ -110,7 +110,7 @@ struct ServedMethod: Sendable {
     long handler: Handler.Type, reaches first: Reached<Handler.Method.Params>,
     _ more: Reached<Handler.Method.Params>...
   ) {
-    let admission = Admission(Handler.Method.info, [first] + more)
+    let admission = Admission(Handler.Method.info, first, more)
     let handler = ErasedHandler { (params, call) async throws(AgentFailure) in
       counted(try await Handler.handle(params as! Handler.Method.Params, call))
     }
@@ -126,7 +126,7 @@ struct ServedMethod: Sendable {
   /// The reading thread checks none of what params name: such a method has its own way.
   init<Handler: OrderedMethodHandler>(ordered handler: Handler.Type, reaches reached: Reached<Handler.Method.Params>) {
     precondition(reached.require == nil, "\(Handler.Method.info.name) reaches what is checked in a task")
-    let admission = Admission(Handler.Method.info, [reached])
+    let admission = Admission(Handler.Method.info, reached, [])
     self.init(admission) { (node) throws(ParamsProblem) in
       let params = try Handler.Method.Params.read(node)
       let run: @Sendable (Call) throws(RPCError) -> any WireWritable = { (call) throws(RPCError) in

@@ -25,19 +25,21 @@ extension AgentConfiguration {
   /// The members of this configuration, and those of `other` that this one does not name.
   public func completed(from other: AgentConfiguration) -> AgentConfiguration {
     var whole = self
-    for member in ConfigurationMember.all where member.value(whole) == nil { member.copy(other, &whole) }
+    for member in other.members where member.value(whole) == nil { member.copy(other, &whole) }
     return whole
   }
 
   /// The members that this configuration names, as its file writes them, in the order of their names.
-  public var memberNames: [String] { ConfigurationMember.all.filter { $0.value(self) != nil }.map(\.name) }
+  public var memberNames: [String] { members.map(\.name) }
 
   /// The members that this configuration names with another value than `other` does.
   public func members(differingFrom other: AgentConfiguration) -> [String] {
-    ConfigurationMember.all.filter { member in
-      guard let value = member.value(self), let their = member.value(other) else { return false }
-      return value != their
-    }.map(\.name)
+    members.filter { member in member.value(other).map { $0 != member.value(self) } ?? false }.map(\.name)
+  }
+
+  /// Those that this configuration names. Most are empty, and the list of all members is a thirtieth of a start.
+  private var members: [ConfigurationMember] {
+    self == AgentConfiguration() ? [] : ConfigurationMember.all.filter { $0.value(self) != nil }
   }
 }
 

@@ -191,12 +191,6 @@ struct IssuedCredential {
 }
 
 extension JSONWriter {
-  /// Text as it is, outside of JSON.
-  mutating func text(_ text: String) {
-    var text = text
-    text.withUTF8 { verbatim(UnsafeRawBufferPointer($0)) }
-  }
-
   mutating func text(_ credential: IssuedCredential) { credential.withBytes { verbatim($0) } }
 
   /// The credential as a member: its field and the value of it. `isList`: as a list of one value.

@@ -69,36 +69,6 @@ struct Exec: ParsableCommand {
     }
   }
 
-  /// Has the audit log tell of the command, before it is given anything.
-  static func note(
-    _ command: [String], _ account: String, via agent: inout AgentConnection
-  ) throws(CommandFailure) {
-    let program = String(command[0].split(separator: "/").last ?? "")
-    do throws(CommandFailure) {
-      try agent.perform("exec.begin") { writer in
-        writer.member("account", account)
-        writer.member("program", shown(program))
-      }
-    } catch {
-      switch error.name {
-      // A grant that gives tokens and not this: its program could ask for the tokens itself.
-      case "notPermitted": return
-      case "methodNotFound":
-        Output.warning(
-          "The agent is older than this program, so its audit log does not record this command. `lanyard stop` ends the agent, "
-            + "and the next command starts the new one.")
-      default: throw error
-      }
-    }
-  }
-
-  /// The program's name as the audit log takes it.
-  private static func shown(_ program: String) -> String {
-    let text = String(
-      decoding: program.utf8.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: "?") }.prefix(128), as: UTF8.self)
-    return text.isEmpty ? "?" : text
-  }
-
   /// Runs the command behind a proxy of its own. Without a named account, the URL of each request decides.
   private func runBehindProxy() throws {
     var words = proxy.words + common.proxyWords + (common.json ? ["--json"] : [])
@@ -107,7 +77,7 @@ struct Exec: ParsableCommand {
       let selection = try AccountSelection.choose(argument: account, option: common.account)
       var agent = try common.connect()
       let id = try AccountInfo.named(selection.located(via: &agent), via: &agent).id
-      try Self.note(command, id, via: &agent)
+      try ExecRequest.note(command, id, via: &agent)
       environment.set("LANYARD_ACCOUNT", to: id)
       words += ["--account", id]
     }
@@ -115,7 +85,7 @@ struct Exec: ParsableCommand {
     let proxy = try CommandProxy(words)
     environment.set(proxy)
     environment.setPlaceholders(of: proxy)
-    let status = ChildProcess.run(command, consume environment, signals, whileWaiting: nil)
+    let status = ChildProcess.run(command, consume environment, signals)
     proxy.end()
     Glibc.exit(status)
   }
@@ -129,17 +99,26 @@ struct Exec: ParsableCommand {
     let variables = try variables(of: known, via: &agent)
     var environment = ChildEnvironment()
     environment.set("LANYARD_ACCOUNT", to: account)
-    for variable in variables { try environment.set(variable, of: account, via: &agent) }
+    let credential = ResourceCredential(account: account)
+    for variable in variables {
+      try environment.set(variable.name) { (value) throws(CommandFailure) in
+        switch variable.kind {
+        case .access: try credential.token(via: &agent) { value.text($0) }
+        case .identity: try credential.identity(via: &agent) { value.text($0) }
+        }
+      }
+    }
     // Ctrl-C ends the wait for a token, and nothing after the first write: the file has to be removed.
-    if file != nil { try ResourceCredential(account: account).token(via: &agent) { _ in } }
+    if file != nil { try credential.token(via: &agent) { _ in } }
     // Only now: an account without a token gives the command none.
-    try Self.note(command, account, via: &agent)
+    try ExecRequest.note(command, account, via: &agent)
     let signals = try ChildProcess.Signals()
     let tokenFile = try file.map { (path) throws(CommandFailure) in
       try TokenFile(path: TokenFile.path(for: path), account: account, mayStart: !common.noStart)
     }
     if let tokenFile { environment.set("LANYARD_TOKEN_FILE", to: tokenFile.path) }
-    let status = ChildProcess.run(command, consume environment, signals, whileWaiting: tokenFile)
+    let renewal = tokenFile.map { file in { file.renewWhenDue() } }
+    let status = ChildProcess.run(command, consume environment, signals, whileWaiting: renewal)
     tokenFile?.remove()
     Glibc.exit(status)
   }

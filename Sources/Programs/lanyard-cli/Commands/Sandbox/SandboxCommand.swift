@@ -126,7 +126,7 @@ struct SandboxCommand: ParsableCommand {
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
     let id = try AccountInfo.named(selection.located(via: &agent), via: &agent).id
-    if !command.isEmpty, !show { try Exec.note(command, id, via: &agent) }
+    if !command.isEmpty, !show { try ExecRequest.note(command, id, via: &agent) }
     return id
   }
 
@@ -153,7 +153,7 @@ struct SandboxCommand: ParsableCommand {
       program: entry, filter: Self.filterNumber, certificate: proxy.certificate,
       entering: SandboxEntry.words(channel: Self.channel, port: port, command))
     let status = ChildProcess.run(
-      [bwrap] + options, consume environment, signals, whileWaiting: nil,
+      [bwrap] + options, consume environment, signals,
       wrapping: ChildProcess.Wrapping(descriptors: [filter, ends[1]]))
     proxy.end()
     return status
@@ -170,7 +170,7 @@ struct SandboxCommand: ParsableCommand {
       program: entry, filter: Self.filterNumber, certificate: nil,
       entering: SandboxEntry.words(channel: nil, port: 0, command))
     return ChildProcess.run(
-      [bwrap] + options, consume environment, signals, whileWaiting: nil,
+      [bwrap] + options, consume environment, signals,
       wrapping: ChildProcess.Wrapping(descriptors: [filter]))
   }
 

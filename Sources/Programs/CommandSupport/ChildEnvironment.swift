@@ -1,14 +1,15 @@
-import CommandSupport
-import Glibc
-import JSONRPC
+internal import Glibc
+public import JSONRPC
 
 /// The environment of a command: this process's own, with changes. Its memory is wiped when it goes.
-struct ChildEnvironment: ~Copyable {
+public struct ChildEnvironment: ~Copyable {
   private var text = JSONWriter(capacity: 16_384)
   /// Where each `NAME=value` begins.
   private var starts: [Int] = []
   private var names: Set<String> = []
   private var rules: [(String) -> Bool] = []
+
+  public init() {}
 
   /// A variable that is set twice keeps its first value.
   private mutating func begin(_ name: String) -> Bool {
@@ -19,34 +20,31 @@ struct ChildEnvironment: ~Copyable {
     return true
   }
 
-  mutating func set(_ name: String, to value: String) {
+  public mutating func set(_ name: String, to value: String) {
     guard begin(name) else { return }
     text.text(value)
     text.byte(0)
   }
 
-  mutating func set(
-    _ variable: TokenVariable, of account: String, via agent: inout AgentConnection
+  /// Sets a variable to bytes that `write` writes.
+  public mutating func set(
+    _ name: String, _ write: (inout JSONWriter) throws(CommandFailure) -> Void
   ) throws(CommandFailure) {
-    guard begin(variable.name) else { return }
-    let credential = ResourceCredential(account: account)
+    guard begin(name) else { return }
     var value = JSONWriter()
-    switch variable.kind {
-    case .access: try credential.token(via: &agent) { (token) throws(CommandFailure) in value.text(token) }
-    case .identity: try credential.identity(via: &agent) { (token) throws(CommandFailure) in value.text(token) }
-    }
+    try write(&value)
     value.withBytes { text.verbatim($0) }
     text.byte(0)
   }
 
   /// The command gets no such variable.
-  mutating func leaveOut(_ name: String) { names.insert(name) }
+  public mutating func leaveOut(_ name: String) { names.insert(name) }
 
   /// The command inherits no variable with such a name.
-  mutating func leaveOutAll(_ isLeftOut: @escaping (String) -> Bool) { rules.append(isLeftOut) }
+  public mutating func leaveOutAll(_ isLeftOut: @escaping (String) -> Bool) { rules.append(isLeftOut) }
 
   /// Lends the environment as `execve` wants it: the changes, then what this process has under other names.
-  func withPointers<Result>(_ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
+  public func withPointers<Result>(_ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
     text.withBytes { bytes in
       var pointers: [UnsafeMutablePointer<CChar>?] = starts.map { start in
         UnsafeMutablePointer(mutating: bytes.baseAddress!.advanced(by: start).assumingMemoryBound(to: CChar.self))
@@ -60,5 +58,13 @@ struct ChildEnvironment: ~Copyable {
       pointers.append(nil)
       return pointers.withUnsafeBufferPointer { body($0.baseAddress!) }
     }
+  }
+}
+
+extension JSONWriter {
+  /// Text as it is, outside of JSON.
+  public mutating func text(_ text: String) {
+    var text = text
+    text.withUTF8 { verbatim(UnsafeRawBufferPointer($0)) }
   }
 }

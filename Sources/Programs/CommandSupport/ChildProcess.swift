@@ -1,37 +1,40 @@
-import CommandSupport
-import Glibc
+internal import Glibc
 
 /// Runs a command as a shell does, and passes signals on to it.
-enum ChildProcess {
+public enum ChildProcess {
   /// What a shell returns for a command that it does not find, and for one that can't be run.
   private static let notFound: Int32 = 127
   private static let notRunnable: Int32 = 126
 
   /// The signals that this process got before it took them for the command.
-  struct Signals: ~Copyable {
+  public struct Signals: ~Copyable {
     fileprivate let taken: ChildSignals
     fileprivate var before = sigset_t()
 
     /// From now on no signal ends this process, so that what it writes is removed in the end.
-    init() throws(CommandFailure) {
+    public init() throws(CommandFailure) {
       sigprocmask(SIG_BLOCK, nil, &before)
       taken = try ChildSignals()
     }
   }
 
   /// What a program gets that runs the command for this one, as bwrap does.
-  struct Wrapping {
-    /// It gets these as 3, 4, …; here they are closed.
+  public struct Wrapping {
     let descriptors: [Int32]
+
+    /// - Parameter descriptors: it gets these as 3, 4, …; here they are closed.
+    public init(descriptors: [Int32]) { self.descriptors = descriptors }
   }
 
   /// Returns the exit code for this process.
   ///
-  /// - Parameter wrapping: for a program that runs the command, as the only child of its only child. Signals are for the command,
-  ///   which lets them through itself.
-  static func run(
+  /// - Parameters:
+  ///   - work: done before each wait; it returns the milliseconds until it is due again.
+  ///   - wrapping: for a program that runs the command, as the only child of its only child. Signals are for the command,
+  ///     which lets them through itself.
+  public static func run(
     _ command: [String], _ environment: consuming ChildEnvironment, _ signals: borrowing Signals,
-    whileWaiting file: TokenFile?, wrapping: Wrapping? = nil
+    whileWaiting work: (() -> Int32)? = nil, wrapping: Wrapping? = nil
   ) -> Int32 {
     var mask = signals.before
     if wrapping != nil { for signal in passedOn { sigaddset(&mask, signal) } }
@@ -46,7 +49,7 @@ enum ChildProcess {
         let signal = status & 0x7F
         return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
       }
-      signals.taken.wait(milliseconds: file?.renewWhenDue() ?? -1) { signal in
+      signals.taken.wait(milliseconds: work?() ?? -1) { signal in
         if wrapping == nil {
           kill(child, signal)
         } else if let inner = onlyChild(of: child).flatMap(onlyChild) {
@@ -60,7 +63,7 @@ enum ChildProcess {
   }
 
   /// Says why a command can't be run, and returns the exit code for that.
-  static func tellFailure(of command: String, _ error: Int32) -> Int32 {
+  public static func tellFailure(of command: String, _ error: Int32) -> Int32 {
     Output.instruction("lanyard: \(Text.shown(command)) can't be run: \(SystemError.message(error)).")
     return error == ENOENT ? notFound : notRunnable
   }
