@@ -38,10 +38,14 @@ ALLOCATIONS_OF_A_TOKEN = 0
 INSTRUCTIONS_OF_A_TOKEN = 4950
 BYTES_OF_A_REFRESH, SYNCS_OF_A_REFRESH = 108_144, 6
 BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION = 24_720, 1
+LOOKS_OF_A_DECISION = 4
+"""At the administrator's folder, at the store's files and their reserve."""
+BYTES_OF_AN_IMPORT, SYNCS_OF_AN_IMPORT = 37_592, 2
 TOLERANCE = 0.1
 
 BEGUN = re.compile(r"^\d+ +(?P<call>\w+\(.*)$")
 WRITING = re.compile(r"^(?:pwrite64|write|pwritev|pwritev2|writev)\(\d+<(?P<path>[^>]*)>.*\) = (?P<bytes>\d+)$")
+LOOKING = re.compile(r"^(?:open|openat|stat|lstat|newfstatat|statx|access|faccessat2?)\(")
 SYNCING = re.compile(r"^(?:fsync|fdatasync|sync_file_range)\(\d+<(?P<path>[^>]*)>")
 
 POLICY = {"name": "default", "version": 1, "capabilities": {"order.close": {"kind": "write"}}}
@@ -104,7 +108,7 @@ class Costs(unittest.TestCase):
         return os.path.join(self.directory, name)
 
     def signed_in(self, wrapper: List[str], program: str = AGENT) -> Agent:
-        practice = Provider(DEMO)
+        self.practice = practice = Provider(DEMO)
         self.addCleanup(practice.stop)
         agent = WrappedAgent(wrapper, program)
         self.addCleanup(agent.__exit__)
@@ -164,6 +168,19 @@ class Traced(Costs):
             time.sleep(0.3)
             calls = self.calls_during(lambda: client.call("authorization.check", question))
         self.written(calls, BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION)
+        with self.subTest("looks at files"):
+            looks = [call for call in calls if LOOKING.match(call)]
+            self.assertLessEqual(len(looks), LOOKS_OF_A_DECISION, looks)
+
+    def test_import_writes_no_more_than_before(self) -> None:
+        tokens = [entry["refresh_token"] for entry in self.practice.control("sign-in", {"everybody": True})["sign_ins"]]
+        with self.agent.client() as client:
+            # The first one also lays out the reserve beside the database.
+            client.call("signIn.import", {"provider": "practice", "refreshToken": tokens[0]})
+            time.sleep(0.3)
+            question = {"provider": "practice", "refreshToken": tokens[1]}
+            calls = self.calls_during(lambda: client.call("signIn.import", question))
+        self.written(calls, BYTES_OF_AN_IMPORT, SYNCS_OF_AN_IMPORT)
 
     def written(self, calls: List[str], kept: int, syncs: int) -> None:
         writes = [found for found in map(WRITING.match, calls) if found and self.is_stored(found["path"])]
