@@ -69,6 +69,7 @@ public final class WorkerPool: TaskExecutor {
 
   /// Never returns: the pool lives as long as its process.
   private func run() {
+    var isWiped = true
     while true {
       let job = state.withLock { state in
         let job = state.next()
@@ -77,8 +78,10 @@ public final class WorkerPool: TaskExecutor {
       }
       if let job {
         job.runSynchronously(on: asUnownedTaskExecutor())
+        isWiped = false
       } else {
-        wipeStack(.agent)
+        if !isWiped { wipeStack(.agent) }
+        isWiped = true
         wakeUps.wait()
         state.withLock { state in
           state.idle -= 1
