@@ -11,6 +11,9 @@ package final class Connection {
   /// Pages of 4 KiB after which a commit checkpoints the WAL: at 1 MiB the log stays small, and its checkpoint (two
   /// more syncs) rare.
   private static let checkpointPages = 256
+  /// What a log of so many pages and one commit takes: a smaller limit cuts it at each checkpoint, and the next commits
+  /// wait until the file system has made it longer again.
+  private static let logBytes = 5 * checkpointPages * 1_024
   private static let busyTimeoutMilliseconds: Int32 = 200
 
   /// Opens or creates the database and brings its schema up to date.
@@ -153,7 +156,7 @@ package final class Connection {
     try execute(
       """
       PRAGMA secure_delete = ON;
-      PRAGMA journal_size_limit = \(Self.checkpointPages * 4096);
+      PRAGMA journal_size_limit = \(Self.logBytes);
       """)
   }
 

@@ -55,7 +55,9 @@ public struct AdministratorDirectory: AdministratorFiles {
   public func report(_ problem: String) { tell(problem) }
 
   public func mark() -> [Int64] {
-    guard let directory = try? open() else { return [] }
+    // Where there is none, as on most machines, this says so in one call.
+    var found = stat()
+    guard lstat(path, &found) == 0, let directory = try? open() else { return [] }
     var mark = directory.mark { _ in false }
     for name in Self.folders {
       mark.append(0)

@@ -38,6 +38,13 @@ package struct AuditAppend: Sendable {
     self.record = record
   }
 
+  /// Equal for equal `sameness`: its bytes at once, and not one by one.
+  var samenessHash: Int {
+    var hasher = Hasher()
+    sameness.withUnsafeBytes { hasher.combine(bytes: $0) }
+    return hasher.finalize()
+  }
+
   /// An entry for further repeats of a recorded one: its plain text, with their time and count.
   init?(ring: AuditRing, copying plain: Secret, with repeats: AuditRepeats) {
     let account = SecretJSON.read(plain) { $0.kind == .object ? .some($0["account"]?.string) : nil }

@@ -25,7 +25,7 @@ struct AuditTail {
 
     init(append: AuditAppend, repeats: AuditRepeats, row: AuditRow) {
       fixed = Fixed(append)
-      samenessHash = append.sameness.hashValue
+      samenessHash = append.samenessHash
       self.repeats = repeats
       self.row = row
     }
@@ -50,7 +50,7 @@ struct AuditTail {
   /// The entry that counts `append`.
   func place(of append: AuditAppend) -> Int? {
     guard append.coalesces else { return nil }
-    let hash = append.sameness.hashValue
+    let hash = append.samenessHash
     return entries.indices.last { index in
       guard entries[index].samenessHash == hash, entries[index].isOpen else { return false }
       var repeats = entries[index].repeats

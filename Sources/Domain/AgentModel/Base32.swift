@@ -5,7 +5,7 @@ public enum Base32 {
     bitsPerCharacter: 5, alphabet: Array("abcdefghijklmnopqrstuvwxyz234567".utf8))
 
   /// Encodes bytes: 16 bytes give 26 characters.
-  public static func encode(_ bytes: some Sequence<UInt8>) -> String { encoding.text(bytes) }
+  public static func encode(_ bytes: some Sequence<UInt8>) -> String { encoding.text(Array(bytes)) }
 
   /// Nil for any text that `encode` does not make.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {

@@ -5,7 +5,7 @@ public enum Base64URL {
   private static let encoding = BitEncoding(bitsPerCharacter: 6, alphabet: characters)
 
   /// Encodes bytes that are not secret.
-  public static func encode(_ bytes: some Sequence<UInt8>) -> String { encoding.text(bytes) }
+  public static func encode(_ bytes: some Sequence<UInt8>) -> String { encoding.text(Array(bytes)) }
 
   /// Encodes `bytes` into `target`, so that a secret stays in guarded memory.
   ///

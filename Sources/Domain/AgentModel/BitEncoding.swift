@@ -22,9 +22,15 @@ struct BitEncoding {
   }
 
   /// Encodes bytes that are not secret.
-  func text(_ bytes: some Sequence<UInt8>) -> String {
-    var text = ""
-    encode(bytes) { text.unicodeScalars.append(Unicode.Scalar($0)) }
-    return text
+  func text(_ bytes: [UInt8]) -> String {
+    let most = (bytes.count * 8 + bitsPerCharacter - 1) / bitsPerCharacter
+    return String(unsafeUninitializedCapacity: most) { text in
+      var count = 0
+      encode(bytes) {
+        text[count] = $0
+        count += 1
+      }
+      return count
+    }
   }
 }

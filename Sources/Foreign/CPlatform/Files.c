@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static int result_of(int fd) { return fd < 0 ? -errno : fd; }
@@ -23,6 +24,13 @@ int lanyard_memory_file(const char *name) { return result_of(memfd_create(name, 
 
 int lanyard_open_name(int directory, const char *name) {
   return result_of(openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool lanyard_identify(const char *path, struct lanyard_file_identity *identity) {
+  struct statx found;
+  if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO, &found) != 0) return false;
+  *identity = (struct lanyard_file_identity){makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino};
+  return true;
 }
 
 int lanyard_lock_file(int fd) {

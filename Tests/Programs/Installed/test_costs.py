@@ -47,6 +47,9 @@ INSTRUCTIONS_OF_A_START = 10_000_000
 """From `exec` to the first answer, with one account."""
 BYTES_OF_A_REFRESH, SYNCS_OF_A_REFRESH = 108_144, 6
 BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION = 24_720, 1
+LOOKS_OF_A_DECISION = 4
+"""At the administrator's folder, at the store's files and their reserve."""
+BYTES_OF_AN_IMPORT, SYNCS_OF_AN_IMPORT = 37_592, 2
 TOLERANCE = 0.1
 KILOBYTES_OF_CODE = 2_400
 """Of the agent, after requests from memory: they bring 1,700 to 1,900, and without the list that the linker has 4,500 to
@@ -56,6 +59,7 @@ GIVEN_BACK_SECONDS = 6.0
 
 BEGUN = re.compile(r"^\d+ +(?P<call>\w+\(.*)$")
 WRITING = re.compile(r"^(?:pwrite64|write|pwritev|pwritev2|writev)\(\d+<(?P<path>[^>]*)>.*\) = (?P<bytes>\d+)$")
+LOOKING = re.compile(r"^(?:open|openat|stat|lstat|newfstatat|statx|access|faccessat2?)\(")
 SYNCING = re.compile(r"^(?:fsync|fdatasync|sync_file_range)\(\d+<(?P<path>[^>]*)>")
 
 POLICY = {"name": "default", "version": 1, "capabilities": {"order.close": {"kind": "write"}}}
@@ -148,7 +152,7 @@ class Costs(unittest.TestCase):
         return os.path.join(self.directory, name)
 
     def signed_in(self, wrapper: List[str], program: str = AGENT) -> Agent:
-        practice = Provider(DEMO)
+        self.practice = practice = Provider(DEMO)
         self.addCleanup(practice.stop)
         self.resource = Resource()
         self.addCleanup(self.resource.stop)
@@ -242,6 +246,19 @@ class Traced(Costs):
             time.sleep(0.3)
             calls = self.calls_during(lambda: client.call("authorization.check", question))
         self.written(calls, BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION)
+        with self.subTest("looks at files"):
+            looks = [call for call in calls if LOOKING.match(call)]
+            self.assertLessEqual(len(looks), LOOKS_OF_A_DECISION, looks)
+
+    def test_import_writes_no_more_than_before(self) -> None:
+        tokens = [entry["refresh_token"] for entry in self.practice.control("sign-in", {"everybody": True})["sign_ins"]]
+        with self.agent.client() as client:
+            # The first one also lays out the reserve beside the database.
+            client.call("signIn.import", {"provider": "practice", "refreshToken": tokens[0]})
+            time.sleep(0.3)
+            question = {"provider": "practice", "refreshToken": tokens[1]}
+            calls = self.calls_during(lambda: client.call("signIn.import", question))
+        self.written(calls, BYTES_OF_AN_IMPORT, SYNCS_OF_AN_IMPORT)
 
     def test_exec_becomes_no_other_program_than_the_command(self) -> None:
         trace = self.path("exec")

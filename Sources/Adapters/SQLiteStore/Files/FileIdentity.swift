@@ -1,17 +1,17 @@
 internal import AgentPorts
-internal import Glibc
+internal import CPlatform
 
 /// The files that a connection has open, to notice when other files or none stand in their place: SQLite goes on
 /// writing to a deleted file, and nothing of it is there after a restart.
 struct FileIdentities {
   private struct Identity: Equatable {
-    var device: dev_t
-    var inode: ino_t
+    var device: UInt64
+    var inode: UInt64
 
     init?(_ path: String) {
-      var status = stat()
-      guard lstat(path, &status) == 0 else { return nil }
-      (device, inode) = (status.st_dev, status.st_ino)
+      var found = lanyard_file_identity()
+      guard lanyard_identify(path, &found) else { return nil }
+      (device, inode) = (found.device, found.inode)
     }
   }
 

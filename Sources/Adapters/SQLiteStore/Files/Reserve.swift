@@ -14,6 +14,8 @@ final class Reserve {
   /// For four exchanges at once (the agent's bound) with responses of 64 KiB.
   private static let leastBytes = 512 << 10
   private static let stepBytes = 64 << 10
+  /// What a look whether the disk takes a write writes.
+  private static let sectorBytes = 512
 
   init(path: String, vfs: String?) {
     self.path = path
@@ -47,12 +49,14 @@ final class Reserve {
 
   private func secureOnce(bytes: Int) throws(StoreFailure) {
     let file = try opened()
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.stepBytes, alignment: 16)
+    var size = try file.size() / Self.stepBytes * Self.stepBytes
+    let room = Self.room(for: bytes)
+    let memory = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: size < room ? Self.stepBytes : Self.sectorBytes, alignment: 16)
     defer { memory.deallocate() }
     sqlite3_randomness(Int32(memory.count), memory.baseAddress)
-    try file.write(UnsafeRawBufferPointer(rebasing: memory[..<512]), at: 0)
-    var size = try file.size() / Self.stepBytes * Self.stepBytes
-    while size < Self.room(for: bytes) {
+    try file.write(UnsafeRawBufferPointer(rebasing: memory[..<Self.sectorBytes]), at: 0)
+    while size < room {
       try file.write(UnsafeRawBufferPointer(memory), at: size)
       size += memory.count
     }

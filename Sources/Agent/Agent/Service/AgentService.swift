@@ -102,7 +102,7 @@ package final class AgentService: Sendable {
         }))
     vaultHandle.value = vault
     stepUpCoordinator = StepUpCoordinator(vault: vault, methods: [PINMethod()] + environment.stepUpMethods)
-    audit = AuditWriter(vault: vault, background: background)
+    audit = AuditWriter(vault: vault)
     requestPrompts = RequestPrompts(
       vault: vault, stepUps: tables.stepUps, prompter: environment.prompter, clock: environment.clock)
     grantRevocations = CallerGrantRevocations(

@@ -167,6 +167,12 @@ int lanyard_random(void *bytes, size_t count);
 int lanyard_open_directory(const char *path);
 /// Opens a name in a directory, a symlink as itself, without read access: O_PATH|O_NOFOLLOW.
 int lanyard_open_name(int directory, const char *name);
+struct lanyard_file_identity {
+  uint64_t device, inode;
+};
+/// Tells the file of a name, a symlink as itself. Asks for no times: after a question for them the kernel gives the next
+/// write a new one, and the sync of that write may have to write the inode, too.
+bool lanyard_identify(const char *path, struct lanyard_file_identity *identity);
 /// Opens a directory for reading, so that fsync works on it; never a symlink.
 int lanyard_open_directory_for_sync(const char *path);
 /// Takes an exclusive lock that ends with the descriptor (open file description lock); -EAGAIN if another has it.

@@ -136,6 +136,8 @@ extension PracticeJSON {
   }
 
   private static func quoted(_ text: String) -> String {
+    let quote = UInt8(ascii: "\""), backslash = UInt8(ascii: "\\")
+    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != quote && $0 != backslash }) { return "\"" + text + "\"" }
     var quoted = "\""
     for scalar in text.unicodeScalars {
       switch scalar {

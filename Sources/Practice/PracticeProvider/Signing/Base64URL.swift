@@ -4,10 +4,15 @@ import Foundation
 /// the agent's `Base64URL` of `AgentModel`.
 package enum Base64URL {
   package static func encode(_ bytes: some Sequence<UInt8>) -> String {
-    Data(bytes).base64EncodedString()
-      .replacingOccurrences(of: "+", with: "-")
-      .replacingOccurrences(of: "/", with: "_")
-      .replacingOccurrences(of: "=", with: "")
+    let characters = Data(bytes).base64EncodedString().utf8.compactMap { character -> UInt8? in
+      switch character {
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      case UInt8(ascii: "="): nil
+      default: character
+      }
+    }
+    return String(decoding: characters, as: UTF8.self)
   }
 
   package static func decode(_ text: String) -> [UInt8]? {
