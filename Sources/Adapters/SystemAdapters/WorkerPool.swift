@@ -36,30 +36,17 @@ public final class WorkerPool: TaskExecutor {
 
   private let state = Mutex(State())
   private let wakeUps: Semaphore
-  /// Set on the threads of the pool.
-  private let mark: pthread_key_t
 
-  public init() {
-    wakeUps = Semaphore()
-    var key = pthread_key_t()
-    precondition(pthread_key_create(&key, nil) == 0, "no key for the threads")
-    mark = key
-  }
-
-  /// True on a thread of the pool whose task leaves an actor: it takes the next job at once.
-  private var isBetweenJobs: Bool { pthread_getspecific(mark) != nil && withUnsafeCurrentTask { $0 == nil } }
+  public init() { wakeUps = Semaphore() }
 
   private enum Help { case none, wake, start }
 
   /// A thread looks for a job before it sleeps. So a job needs a thread to be woken for it only if fewer are on their way
-  /// than jobs wait: most jobs are the next step of one that ends, whose thread takes it. Where that is certain, no thread
-  /// is woken.
+  /// than jobs wait: most jobs are the next step of one that ends, whose thread takes it.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let isBetweenJobs = isBetweenJobs
     let help = state.withLock { state -> Help in
       state.jobs.append(job)
-      if isBetweenJobs, state.waiting == 1 { return .none }
       if state.woken < min(state.waiting, state.idle) {
         state.woken += 1
         return .wake
@@ -83,7 +70,6 @@ public final class WorkerPool: TaskExecutor {
   /// Never returns: the pool lives as long as its process.
   private func run() {
     var isWiped = true
-    pthread_setspecific(mark, UnsafeRawPointer(bitPattern: 1))
     while true {
       let job = state.withLock { state in
         let job = state.next()
