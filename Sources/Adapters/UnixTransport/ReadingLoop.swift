@@ -99,9 +99,7 @@ struct ReadingLoop: ~Copyable {
         case let token: serve(Int(token - Self.first) / 2, event.events)
         }
       }
-      if clients.hasDeadlines || stopsAt != nil || acceptsAt != nil || lingeringCloses.nextEnd != nil {
-        judgeDeadlines()
-      }
+      if hasDeadlines { judgeDeadlines() }
       if someAreDone { closeDone() }
       // Last, so that a client that has just ended makes room for one that waits
       if connectionWaits, stopsAt == nil, acceptsAt == nil { acceptOne() }
@@ -113,8 +111,13 @@ struct ReadingLoop: ~Copyable {
     }
   }
 
+  private var hasDeadlines: Bool {
+    clients.hasDeadlines || stopsAt != nil || acceptsAt != nil || lingeringCloses.nextEnd != nil
+  }
+
   /// Milliseconds until the next deadline; -1 if there is none.
   private func timeout() -> Int32 {
+    guard hasDeadlines else { return -1 }
     let deadlines = [stopsAt, acceptsAt, lingeringCloses.nextEnd, clients.earliestDeadline]
     guard let earliest = deadlines.compactMap({ $0 }).min() else { return -1 }
     return Int32(clamping: max(0, (earliest - server.clock.boot()).count + 1))
@@ -151,8 +154,10 @@ struct ReadingLoop: ~Copyable {
     return false
   }
 
+  /// The caller settles the client next.
   private mutating func endInput(_ place: Int) {
     clients[place]?.inputEnded = true
+    clients[place]?.peer.flushFollows()
     clients[place]?.conversation.endOfInput()
     clients.note(nil, of: place)
   }
@@ -173,10 +178,10 @@ struct ReadingLoop: ~Copyable {
     let reads = mayRead && !client.inputEnded
     let writes = flushed.waits.contains(.writing)
     if flushed.isDone {
-      clients[place]!.isDone = true
+      client.isDone = true
       someAreDone = true
     }
-    clients[place]!.isLeft = flushed.phase == .closing
+    client.isLeft = flushed.phase == .closing
     clients.noteReading(
       flushed.news.contains(.holdsSharedMemory), hasRead: flushed.news.contains(.hasRead), of: place,
       deadline: server.clock.boot() + Self.readingTime)
@@ -193,12 +198,12 @@ struct ReadingLoop: ~Copyable {
         orHangUp: client.inputEnded && !flushed.isDone)
     }
     if mayRead != client.isReading {
-      clients[place]!.isReading = mayRead
-      if mayRead { clients[place]!.readAgainAt = server.clock.boot() }
+      client.isReading = mayRead
+      if mayRead { client.readAgainAt = server.clock.boot() }
       noteDeadline(of: place)
     }
-    clients[place]!.asksReading = reads
-    clients[place]!.asksWriting = writes
+    client.asksReading = reads
+    client.asksWriting = writes
     if flushed.news.contains(.roomForEvents) { client.conversation.drained() }
     if flushed.news.contains(.roomForAnswers) { client.conversation.takesMoreAnswers() }
   }
