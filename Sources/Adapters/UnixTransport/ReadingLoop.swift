@@ -25,7 +25,8 @@ struct ReadingLoop: ~Copyable {
   private var listener: Listener
   private let signals: Int32
   private var clients = ServedClients()
-  private var someAreDone = false
+  /// Places of clients to close at the end of the turn.
+  private var done: [Int] = []
   private var lingeringCloses = LingeringCloses()
   private var stopsAt: BootInstant?
   /// No descriptor is left, not even to refuse a client: no accept before this moment.
@@ -83,7 +84,7 @@ struct ReadingLoop: ~Copyable {
       // First, so that no request is read from a client that makes room for another one.
       let reports = server.announcements.takeOrSleep()
       take(reports)
-      if someAreDone {
+      if !done.isEmpty {
         closeDone()
         continue
       }
@@ -100,7 +101,7 @@ struct ReadingLoop: ~Copyable {
         }
       }
       if hasDeadlines { judgeDeadlines() }
-      if someAreDone { closeDone() }
+      if !done.isEmpty { closeDone() }
       // Last, so that a client that has just ended makes room for one that waits
       if connectionWaits, stopsAt == nil, acceptsAt == nil { acceptOne() }
       if wipesStack {
@@ -177,10 +178,7 @@ struct ReadingLoop: ~Copyable {
     let mayRead = flushed.waits.contains(.reading) && client.conversation.hasRoom
     let reads = mayRead && !client.inputEnded
     let writes = flushed.waits.contains(.writing)
-    if flushed.isDone {
-      client.isDone = true
-      someAreDone = true
-    }
+    if flushed.isDone { end(place) }
     client.isLeft = flushed.phase == .closing
     clients.noteReading(
       flushed.news.contains(.holdsSharedMemory), hasRead: flushed.news.contains(.hasRead), of: place,
@@ -215,10 +213,7 @@ struct ReadingLoop: ~Copyable {
       clients.note(nil, of: place)
       settle(place, whenReady: false)
     }
-    for place in clients.unread(now) {
-      clients[place]?.isDone = true
-      someAreDone = true
-    }
+    for place in clients.unread(now) { end(place) }
     lingeringCloses.closeLate(now)
     if let acceptsAt, acceptsAt <= now {
       self.acceptsAt = nil
@@ -227,8 +222,7 @@ struct ReadingLoop: ~Copyable {
       }
     }
     guard let stopsAt, stopsAt <= now else { return }
-    for place in clients.indices { clients[place]?.isDone = true }
-    someAreDone = true
+    for place in clients.indices { end(place) }
   }
 
   private mutating func take(_ reports: Announcements.Reports) {
@@ -244,10 +238,16 @@ struct ReadingLoop: ~Copyable {
     }
   }
 
+  private mutating func end(_ place: Int) {
+    guard let client = clients[place], !client.isDone else { return }
+    client.isDone = true
+    done.append(place)
+  }
+
   private mutating func closeDone() {
-    someAreDone = false
-    for place in clients.indices {
-      guard let client = clients[place], client.isDone else { continue }
+    defer { done.removeAll(keepingCapacity: true) }
+    for place in done {
+      guard let client = clients[place] else { continue }
       clients.remove(place)
       client.peer.retire()
       client.conversation.ended()
