@@ -6,7 +6,9 @@ package import JSONRPC
 package struct OutputQueue: ~Copyable {
 
   package init() {}
-  private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 8)
+  /// Made for the first bytes: most clients read each answer at once, and nothing of theirs is queued.
+  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  /// The bytes that wait. Those before are wiped, and those after were never written.
   private var start = 0
   private var end = 0
   private var inserts = Inserts()
@@ -22,10 +24,7 @@ package struct OutputQueue: ~Copyable {
   package var count: Int { end - start + inserts.count }
   package var isEmpty: Bool { start == end && inserts.isEmpty }
 
-  deinit {
-    explicit_bzero(memory.baseAddress!, memory.count)
-    memory.deallocate()
-  }
+  deinit { release() }
 
   package mutating func append(_ line: WireBytes) {
     if !line.kept.isEmpty { kept.append((written + count + line.count, line.kept)) }
@@ -47,13 +46,18 @@ package struct OutputQueue: ~Copyable {
     let waiting = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[start..<end])
     // Grows by half, so that a long queue is not copied for each line.
     let needed = waiting.count + more
-    let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: needed + needed / 2, alignment: 8)
+    let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(4096, needed + needed / 2), alignment: 8)
     larger.copyMemory(from: waiting)
-    explicit_bzero(memory.baseAddress!, end)
-    memory.deallocate()
+    release()
     memory = larger
     end = waiting.count
     start = 0
+  }
+
+  private func release() {
+    guard let base = memory.baseAddress else { return }
+    explicit_bzero(base + start, end - start)
+    memory.deallocate()
   }
 
   /// The result of a write.
@@ -102,7 +106,7 @@ package struct OutputQueue: ~Copyable {
 
   private mutating func consume(_ count: Int) {
     let own = inserts.consume(count, own: end - start)
-    explicit_bzero(memory.baseAddress! + start, own)
+    if own > 0 { explicit_bzero(memory.baseAddress! + start, own) }
     start += own
     guard !kept.isEmpty else { return }
     written += count
@@ -115,11 +119,11 @@ package struct OutputQueue: ~Copyable {
   /// Drops what waits. Returns what its lines kept, for the caller to let go of outside of its lock.
   mutating func discard() -> [any AnyObject & Sendable] {
     let objects = kept.flatMap(\.objects)
-    explicit_bzero(memory.baseAddress!, end)
+    release()
+    memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     (start, end, written) = (0, 0, 0)
     kept = []
     inserts = Inserts()
-    shrink()
     return objects
   }
 
@@ -127,6 +131,6 @@ package struct OutputQueue: ~Copyable {
   mutating func shrink() {
     guard isEmpty, memory.count > 65_536 else { return }
     memory.deallocate()
-    memory = .allocate(byteCount: 8192, alignment: 8)
+    memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   }
 }

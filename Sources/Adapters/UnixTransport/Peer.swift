@@ -49,10 +49,12 @@ package final class Peer: ConnectionOutput {
   let output: Int32
   let isSocket: Bool
   let peerProcess: Int32?
+  /// Its index in `ServedClients`, for the reading thread alone.
+  let place = Atomic(-1)
   private let state = Mutex(State())
   /// `flush` has something to do or to say. While it is false the reading thread need not take the lock, in which another
   /// thread may be writing an answer.
-  private let isChanged = Atomic(true)
+  private let isChanged = Atomic(false)
   private let names: (any PeerNaming)?
   private let announcements: Announcements
 
@@ -207,6 +209,9 @@ package final class Peer: ConnectionOutput {
     /// Nothing is left to do: the descriptors can be closed.
     package var isDone: Bool { phase == .gone || (phase == .closing && !waits.contains(.writing)) }
   }
+
+  /// The reading thread flushes next: until then nothing has to be announced.
+  func flushFollows() { state.withLock { $0.isAnnounced = true } }
 
   /// Writes what the descriptor takes now, and says what to wait for.
   package func flush(whenReady: Bool = false) -> Flushed {

@@ -25,7 +25,8 @@ struct ReadingLoop: ~Copyable {
   private var listener: Listener
   private let signals: Int32
   private var clients = ServedClients()
-  private var someAreDone = false
+  /// Places of clients to close at the end of the turn.
+  private var done: [Int] = []
   private var lingeringCloses = LingeringCloses()
   private var stopsAt: BootInstant?
   /// No descriptor is left, not even to refuse a client: no accept before this moment.
@@ -83,7 +84,7 @@ struct ReadingLoop: ~Copyable {
       // First, so that no request is read from a client that makes room for another one.
       let reports = server.announcements.takeOrSleep()
       take(reports)
-      if someAreDone {
+      if !done.isEmpty {
         closeDone()
         continue
       }
@@ -99,10 +100,8 @@ struct ReadingLoop: ~Copyable {
         case let token: serve(Int(token - Self.first) / 2, event.events)
         }
       }
-      if clients.hasDeadlines || stopsAt != nil || acceptsAt != nil || lingeringCloses.nextEnd != nil {
-        judgeDeadlines()
-      }
-      if someAreDone { closeDone() }
+      if hasDeadlines { judgeDeadlines() }
+      if !done.isEmpty { closeDone() }
       // Last, so that a client that has just ended makes room for one that waits
       if connectionWaits, stopsAt == nil, acceptsAt == nil { acceptOne() }
       if wipesStack {
@@ -113,8 +112,13 @@ struct ReadingLoop: ~Copyable {
     }
   }
 
+  private var hasDeadlines: Bool {
+    clients.hasDeadlines || stopsAt != nil || acceptsAt != nil || lingeringCloses.nextEnd != nil
+  }
+
   /// Milliseconds until the next deadline; -1 if there is none.
   private func timeout() -> Int32 {
+    guard hasDeadlines else { return -1 }
     let deadlines = [stopsAt, acceptsAt, lingeringCloses.nextEnd, clients.earliestDeadline]
     guard let earliest = deadlines.compactMap({ $0 }).min() else { return -1 }
     return Int32(clamping: max(0, (earliest - server.clock.boot()).count + 1))
@@ -151,8 +155,10 @@ struct ReadingLoop: ~Copyable {
     return false
   }
 
+  /// The caller settles the client next.
   private mutating func endInput(_ place: Int) {
     clients[place]?.inputEnded = true
+    clients[place]?.peer.flushFollows()
     clients[place]?.conversation.endOfInput()
     clients.note(nil, of: place)
   }
@@ -172,11 +178,8 @@ struct ReadingLoop: ~Copyable {
     let mayRead = flushed.waits.contains(.reading) && client.conversation.hasRoom
     let reads = mayRead && !client.inputEnded
     let writes = flushed.waits.contains(.writing)
-    if flushed.isDone {
-      clients[place]!.isDone = true
-      someAreDone = true
-    }
-    clients[place]!.isLeft = flushed.phase == .closing
+    if flushed.isDone { end(place) }
+    client.isLeft = flushed.phase == .closing
     clients.noteReading(
       flushed.news.contains(.holdsSharedMemory), hasRead: flushed.news.contains(.hasRead), of: place,
       deadline: server.clock.boot() + Self.readingTime)
@@ -193,12 +196,12 @@ struct ReadingLoop: ~Copyable {
         orHangUp: client.inputEnded && !flushed.isDone)
     }
     if mayRead != client.isReading {
-      clients[place]!.isReading = mayRead
-      if mayRead { clients[place]!.readAgainAt = server.clock.boot() }
+      client.isReading = mayRead
+      if mayRead { client.readAgainAt = server.clock.boot() }
       noteDeadline(of: place)
     }
-    clients[place]!.asksReading = reads
-    clients[place]!.asksWriting = writes
+    client.asksReading = reads
+    client.asksWriting = writes
     if flushed.news.contains(.roomForEvents) { client.conversation.drained() }
     if flushed.news.contains(.roomForAnswers) { client.conversation.takesMoreAnswers() }
   }
@@ -210,10 +213,7 @@ struct ReadingLoop: ~Copyable {
       clients.note(nil, of: place)
       settle(place, whenReady: false)
     }
-    for place in clients.unread(now) {
-      clients[place]?.isDone = true
-      someAreDone = true
-    }
+    for place in clients.unread(now) { end(place) }
     lingeringCloses.closeLate(now)
     if let acceptsAt, acceptsAt <= now {
       self.acceptsAt = nil
@@ -222,8 +222,7 @@ struct ReadingLoop: ~Copyable {
       }
     }
     guard let stopsAt, stopsAt <= now else { return }
-    for place in clients.indices { clients[place]?.isDone = true }
-    someAreDone = true
+    for place in clients.indices { end(place) }
   }
 
   private mutating func take(_ reports: Announcements.Reports) {
@@ -239,10 +238,16 @@ struct ReadingLoop: ~Copyable {
     }
   }
 
+  private mutating func end(_ place: Int) {
+    guard let client = clients[place], !client.isDone else { return }
+    client.isDone = true
+    done.append(place)
+  }
+
   private mutating func closeDone() {
-    someAreDone = false
-    for place in clients.indices {
-      guard let client = clients[place], client.isDone else { continue }
+    defer { done.removeAll(keepingCapacity: true) }
+    for place in done {
+      guard let client = clients[place] else { continue }
       clients.remove(place)
       client.peer.retire()
       client.conversation.ended()

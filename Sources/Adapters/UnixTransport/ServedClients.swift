@@ -1,12 +1,13 @@
 package import AgentModel
 internal import AgentPorts
+internal import Synchronization
 
 /// The clients that the reading thread serves. A client keeps its index for its life, so that a token of an epoll event
 /// never means another one.
 package struct ServedClients {
 
   package init() {}
-  struct Client {
+  final class Client {
     let peer: Peer
     let conversation: any Conversation
     var isReading = true
@@ -19,10 +20,14 @@ package struct ServedClients {
     var isLeft = false
     /// When the server reads again even without an event: the rest of the line may have arrived before.
     var readAgainAt: BootInstant?
+
+    init(peer: Peer, conversation: any Conversation) {
+      self.peer = peer
+      self.conversation = conversation
+    }
   }
 
   private var slots: [Client?] = []
-  private var places: [ObjectIdentifier: Int] = [:]
   private var free: [Int] = []
   /// Of each index, in milliseconds; `.max` without one. Apart from the clients, since each wait looks at all of them.
   private var deadlines: [Int64] = []
@@ -35,12 +40,13 @@ package struct ServedClients {
   var indices: Range<Int> { slots.indices }
 
   /// Nil for an index without a client now.
-  subscript(place: Int) -> Client? {
-    get { slots[place] }
-    _modify { yield &slots[place] }
-  }
+  subscript(place: Int) -> Client? { slots[place] }
 
-  func place(of peer: Peer) -> Int? { places[ObjectIdentifier(peer)] }
+  /// Nil if the client has left.
+  func place(of peer: Peer) -> Int? {
+    let place = peer.place.load(ordering: .relaxed)
+    return slots.indices.contains(place) && slots[place]?.peer === peer ? place : nil
+  }
 
   /// Returns the index of the new client.
   mutating func add(_ client: Client) -> Int {
@@ -50,7 +56,7 @@ package struct ServedClients {
       deadlines.append(.max)
     }
     slots[place] = client
-    places[ObjectIdentifier(client.peer)] = place
+    client.peer.place.store(place, ordering: .relaxed)
     count += 1
     return place
   }
@@ -58,7 +64,6 @@ package struct ServedClients {
   mutating func remove(_ place: Int) {
     note(nil, of: place)
     readingDeadlines[place] = nil
-    if let peer = slots[place]?.peer { places[ObjectIdentifier(peer)] = nil }
     slots[place] = nil
     free.append(place)
     count -= 1

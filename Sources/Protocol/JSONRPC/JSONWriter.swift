@@ -17,9 +17,12 @@ public struct JSONWriter: ~Copyable {
     memory = .allocate(byteCount: max(capacity, 64), alignment: 8)
   }
 
-  deinit {
+  deinit { release() }
+
+  /// Bytes after the first `count` were never written, or are wiped.
+  private func release() {
     guard let base = memory.baseAddress else { return }
-    explicit_bzero(base, memory.count)
+    explicit_bzero(base, count)
     memory.deallocate()
   }
 
@@ -60,16 +63,12 @@ public struct JSONWriter: ~Copyable {
     self.count = count
   }
 
-  /// Makes room for this number of bytes in all, so that a long line is not moved while it grows.
-  public mutating func reserveCapacity(_ capacity: Int) { if capacity > count { reserve(capacity - count) } }
-
   private mutating func reserve(_ more: Int) {
     guard count + more > memory.count else { return }
     let larger = UnsafeMutableRawBufferPointer.allocate(
       byteCount: max(memory.count * 2, count + more), alignment: 8)
     larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
-    explicit_bzero(memory.baseAddress!, memory.count)
-    memory.deallocate()
+    release()
     memory = larger
   }
 
@@ -80,6 +79,13 @@ public struct JSONWriter: ~Copyable {
     reserve(bytes.count)
     UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
     count += bytes.count
+  }
+
+  /// Writes some of the written bytes again. The line must not refer to `SharedBytes`.
+  public mutating func again(_ range: Range<Int>) {
+    precondition(inserts.isEmpty && range.upperBound <= count)
+    reserve(range.count)
+    verbatim(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[range]))
   }
 
   /// Writes constant text that is JSON.

@@ -4,6 +4,7 @@ import Glibc
 ///
 /// An incomplete line may hold a secret, so its memory is wiped after reading.
 public struct LineFramer: ~Copyable {
+  /// Made for the first line that comes in parts.
   private var memory: UnsafeMutableRawBufferPointer
   private var count = 0
   private let limit: Int
@@ -11,11 +12,14 @@ public struct LineFramer: ~Copyable {
   /// `limit` is the maximum length of a line, without its newline and a `\r` before it. `push` reports a longer line.
   public init(limit: Int) {
     self.limit = limit
-    memory = .allocate(byteCount: 4096, alignment: 8)
+    memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   }
 
-  deinit {
-    explicit_bzero(memory.baseAddress!, count)
+  deinit { release() }
+
+  private func release() {
+    guard let base = memory.baseAddress else { return }
+    explicit_bzero(base, count)
     memory.deallocate()
   }
 
@@ -55,11 +59,12 @@ public struct LineFramer: ~Copyable {
 
   /// Wipes the incomplete line.
   public mutating func clear() {
-    explicit_bzero(memory.baseAddress!, count)
+    guard let base = memory.baseAddress else { return }
+    explicit_bzero(base, count)
     count = 0
     if memory.count > 65_536 {
       memory.deallocate()
-      memory = .allocate(byteCount: 4096, alignment: 8)
+      memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     }
   }
 
@@ -80,10 +85,9 @@ public struct LineFramer: ~Copyable {
     guard fits(count + bytes.count, last: bytes.last) else { return false }
     if count + bytes.count > memory.count {
       let larger = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: min(limit + 1, max(memory.count * 2, count + bytes.count)), alignment: 8)
+        byteCount: min(limit + 1, max(4096, memory.count * 2, count + bytes.count)), alignment: 8)
       larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
-      explicit_bzero(memory.baseAddress!, count)
-      memory.deallocate()
+      release()
       memory = larger
     }
     UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)

@@ -43,7 +43,7 @@ public final class WireBytes: @unchecked Sendable {
   }
 
   deinit {
-    explicit_bzero(memory.baseAddress!, memory.count)
+    explicit_bzero(memory.baseAddress!, own)
     memory.deallocate()
   }
 

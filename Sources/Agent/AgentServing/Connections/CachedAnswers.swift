@@ -17,6 +17,8 @@ struct CachedAnswers: ~Copyable {
   private var found: Found?
   private var lastLine = RepeatedLine()
   private var lastQuestion: Question?
+  /// The result of `lastQuestion` among the gathered answers, with the version of `TokenCache` for which it is so.
+  private var lastResult: (range: Range<Int>, version: UInt64)?
 
   /// A request that may have an answer in memory.
   private enum Question {
@@ -62,7 +64,7 @@ struct CachedAnswers: ~Copyable {
   /// Answers a line that repeats the last one with another id; false for any other line.
   mutating func answerRepeated(_ line: UnsafeRawBufferPointer, at moment: () -> BootInstant) -> Bool {
     guard let (id, question) = repeatedQuestion(line) else { return false }
-    return writeLine(id, question, at: moment())
+    return writeLine(id, question, at: moment(), isRepeated: true)
   }
 
   /// Answers a `token.get` of a fresh standard token, or a repeated `authorization.check`, on the reading thread.
@@ -74,8 +76,10 @@ struct CachedAnswers: ~Copyable {
     return true
   }
 
-  private mutating func writeLine(_ id: UnsafeRawBufferPointer, _ question: Question, at now: BootInstant) -> Bool {
-    guard write(id, question, at: now) else { return false }
+  private mutating func writeLine(
+    _ id: UnsafeRawBufferPointer, _ question: Question, at now: BootInstant, isRepeated: Bool = false
+  ) -> Bool {
+    guard write(id, question, at: now, isRepeated: isRepeated) else { return false }
     answers.byte(0x0A)
     if answers.count >= Self.handOverBytes { flush() }
     return true
@@ -85,7 +89,12 @@ struct CachedAnswers: ~Copyable {
   mutating func flush() {
     guard answers.count > 0 else { return }
     answers.withBytes { client.output.append($0) }
+    reset()
+  }
+
+  private mutating func reset() {
     answers.reset()
+    lastResult = nil
   }
 
   // MARK: batches
@@ -93,6 +102,12 @@ struct CachedAnswers: ~Copyable {
   /// Answers the first members of a batch, up to one that has no answer in memory. Nothing may be gathered at that time.
   /// The answers of a whole batch are handed over; those of a part are returned, joined by commas.
   mutating func answerBatch(_ root: JSONNode, at moment: () -> BootInstant) -> BatchBeginning {
+    // In a batch of the same request many times, the first one is all that needs a scan.
+    if let first = root.elements.first(where: { _ in true }), let (id, question) = question(Envelope(first)) {
+      lastLine.remember(first.raw, id: id)
+      lastQuestion = question
+      if answerRepeatedBatch(root.raw, at: moment) { return .whole }
+    }
     var taken = 0
     var rest = root.elements
     answers.byte(UInt8(ascii: "["))
@@ -101,14 +116,14 @@ struct CachedAnswers: ~Copyable {
       if taken > 0 { answers.byte(UInt8(ascii: ",")) }
       guard answerMember(member, at: moment) else {
         answers.drop(to: before)
-        defer { answers.reset() }
+        defer { reset() }
         let joined = answers.withBytes { WireBytes(UnsafeRawBufferPointer(rebasing: $0.dropFirst())) }
         return .part(taken, taken > 0 ? joined : nil)
       }
       taken += 1
     }
     guard taken > 0 else {
-      answers.reset()
+      reset()
       return .part(0, nil)
     }
     answers.byte(UInt8(ascii: "]"))
@@ -118,7 +133,7 @@ struct CachedAnswers: ~Copyable {
   }
 
   /// Answers a batch whose members all repeat the last request for a token with other ids, without a scan: the token is
-  /// looked up once for all of them. False for any other line; nothing is handed over then.
+  /// looked up once, and their answers share one copy of it. False for any other line; nothing is handed over then.
   mutating func answerRepeatedBatch(_ line: UnsafeRawBufferPointer, at moment: () -> BootInstant) -> Bool {
     guard let lastQuestion, case .token(let selected, _) = lastQuestion, isCurrent(selected) else { return false }
     guard line.count <= Limits.lineBytes, let ids = lastLine.ids(inBatch: line), !ids.isEmpty,
@@ -127,26 +142,27 @@ struct CachedAnswers: ~Copyable {
     flush()
     let now = moment()
     guard writeResult(lastQuestion, at: now) else { return false }
-    var result = JSONWriter(capacity: answers.count)
-    answers.withBytes { result.verbatim($0) }
-    answers.drop(to: 0)
-    answers.reserveCapacity(ids.reduce(2) { $0 + $1.count + result.count + 40 })
+    let result = SharedBytes(answers.withBytes { WireBytes($0) })
+    reset()
+    var batch = JSONWriter(capacity: ids.count * 64)
     for (index, id) in ids.enumerated() {
-      answers.byte(index == 0 ? UInt8(ascii: "[") : UInt8(ascii: ","))
-      begin(id)
-      result.withBytes { answers.verbatim($0) }
-      answers.byte(UInt8(ascii: "}"))
+      batch.byte(index == 0 ? UInt8(ascii: "[") : UInt8(ascii: ","))
+      Self.begin(id, in: &batch)
+      batch.verbatim(result)
+      batch.byte(UInt8(ascii: "}"))
     }
-    answers.byte(UInt8(ascii: "]"))
-    answers.byte(0x0A)
+    batch.byte(UInt8(ascii: "]"))
+    batch.byte(0x0A)
     agent.idle.used(at: now)
     for _ in ids.dropFirst() { figures.tokenCameFromMemory() }
-    flush()
+    client.output.send(batch.finish())
     return true
   }
 
   private mutating func answerMember(_ member: JSONNode, at moment: () -> BootInstant) -> Bool {
-    if let (id, question) = repeatedQuestion(member.raw) { return write(id, question, at: moment()) }
+    if let (id, question) = repeatedQuestion(member.raw) {
+      return write(id, question, at: moment(), isRepeated: true)
+    }
     guard let (id, question) = question(Envelope(member)), write(id, question, at: moment()) else { return false }
     lastLine.remember(member.raw, id: id)
     lastQuestion = question
@@ -155,7 +171,7 @@ struct CachedAnswers: ~Copyable {
 
   /// A member of a batch, whose first ones were answered: returns its answer, or nil.
   mutating func object(_ member: Envelope, at moment: () -> BootInstant) -> WireBytes? {
-    defer { answers.reset() }
+    defer { reset() }
     guard let (id, question) = question(member), write(id, question, at: moment()) else { return nil }
     return answers.withBytes { WireBytes($0) }
   }
@@ -234,10 +250,14 @@ struct CachedAnswers: ~Copyable {
   // MARK: answers
 
   /// Adds the answer to those that are gathered; false if the question has none in memory: then nothing is added.
-  private mutating func write(_ id: UnsafeRawBufferPointer, _ question: Question, at now: BootInstant) -> Bool {
+  ///
+  /// - Parameter isRepeated: the question is the last one.
+  private mutating func write(
+    _ id: UnsafeRawBufferPointer, _ question: Question, at now: BootInstant, isRepeated: Bool = false
+  ) -> Bool {
     let before = answers.count
-    begin(id)
-    guard writeResult(question, at: now) else {
+    Self.begin(id, in: &answers)
+    guard isRepeated && repeatResult(question, at: now) || writeResult(question, at: now) else {
       answers.drop(to: before)
       return false
     }
@@ -247,23 +267,42 @@ struct CachedAnswers: ~Copyable {
   }
 
   /// Writes what stands before a result.
-  private mutating func begin(_ id: UnsafeRawBufferPointer) {
-    answers.beginLine()
-    answers.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
-    answers.verbatim(id)
-    answers.verbatim(",\"result\":")
+  private static func begin(_ id: UnsafeRawBufferPointer, in writer: inout JSONWriter) {
+    writer.beginLine()
+    writer.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
+    writer.verbatim(id)
+    writer.verbatim(",\"result\":")
+  }
+
+  /// Copies the last result, which a line of the same chunk got, unless a token has changed since.
+  private mutating func repeatResult(_ question: Question, at now: BootInstant) -> Bool {
+    guard let lastResult, lastResult.version == agent.tokenCache.version, mayHaveToken(of: question.selected, at: now)
+    else { return false }
+    answers.again(lastResult.range)
+    figures.tokenCameFromMemory()
+    return true
+  }
+
+  private func mayHaveToken(of selected: Selected, at now: BootInstant) -> Bool {
+    client.isTrusted || client.access.coversToken(of: selected.account, at: now)
   }
 
   private mutating func writeResult(_ question: Question, at now: BootInstant) -> Bool {
     switch question {
     case .token(let selected, let minimum):
-      guard client.isTrusted || client.access.coversToken(of: selected.account, at: now) else { return false }
+      guard mayHaveToken(of: selected, at: now) else { return false }
+      // First: a change meanwhile makes the result an old one.
+      let version = agent.tokenCache.version
+      let start = answers.count
       let isFresh = agent.tokenCache.withFresh(selected.account, minimum: minimum, at: now) {
         $0.write(at: now, to: &answers)
       }
-      if isFresh { figures.tokenCameFromMemory() }
-      return isFresh
+      guard isFresh else { return false }
+      lastResult = (start..<answers.count, version)
+      figures.tokenCameFromMemory()
+      return true
     case .decision(let selected, let capability):
+      lastResult = nil
       guard client.isTrusted || client.access.coversCheck(of: selected.account, at: now) else { return false }
       return agent.decisionCache.repeated(
         selected.account, capability, for: client.name, at: now, wall: agent.environment.clock.wall(), to: &answers)

@@ -14,6 +14,7 @@ final class RequestDispatcher: Sendable {
   private let connections: OpenConnections
   private let methods: ServedMethods
   private let client: ConnectedClient
+  private let requests: RequestsInFlight
   private let gate = OrderingGate()
   private let end = Mutex(End.open)
   private enum End { case open, halfClosed, gone }
@@ -21,6 +22,7 @@ final class RequestDispatcher: Sendable {
   init(_ connections: OpenConnections, _ methods: ServedMethods, client: ConnectedClient) {
     (self.connections, self.methods) = (connections, methods)
     self.client = client
+    requests = client.requests
   }
 
   private var agent: AgentService { connections.agent }
@@ -28,13 +30,13 @@ final class RequestDispatcher: Sendable {
   /// True if a request with this id may be answered at once: none comes before it, and none has its id.
   func mayAnswerNow(_ id: UnsafeRawBufferPointer) -> Bool {
     // The gate last: a request that waited for its place is in the gate before the queue is empty.
-    !agent.isShuttingDown && client.requests.mayOvertake(id) && !gate.isHeld
+    !agent.isShuttingDown && requests.mayOvertake(id) && !gate.isHeld
   }
 
   /// The client will send no more. Its requests are finished and answered before the connection closes.
   func inputEnded() {
     end.withLock { $0 = .halfClosed }
-    if client.requests.isEmpty { client.output.closeAfterFlush() }
+    if requests.isEmpty { client.output.closeAfterFlush() }
   }
 
   /// The client is gone.
@@ -86,7 +88,7 @@ final class RequestDispatcher: Sendable {
     _ node: JSONNode, _ rawID: UnsafeRawBufferPointer, _ name: String, _ params: JSONNode?, _ slot: AnswerSlot
   ) {
     // Check this first: the client would take any answer with this id for the answer to the request in flight.
-    guard !client.requests.contains(rawID) else {
+    guard !requests.contains(rawID) else {
       client.unserved(name, params)
       return slot.fill(AnswerObject.error(id: nil, FixedErrors.duplicateID))
     }
@@ -116,7 +118,7 @@ final class RequestDispatcher: Sendable {
       finished()
     }
     let isCancellable = !client.wouldLimit(name, params)
-    client.requests.submit(id, bytes: Self.cost(node), cancelled: isCancellable ? cancelled : nil) { [self] in
+    requests.submit(id, bytes: Self.cost(node), cancelled: isCancellable ? cancelled : nil) { [self] in
       serve(prepared, name, id, slot, share, since: began)
     }
   }
@@ -141,14 +143,14 @@ final class RequestDispatcher: Sendable {
   private func takeNotification(_ node: JSONNode, _ name: String, _ params: JSONNode?) {
     if name == "$/cancel" {
       guard let id = params?["id"] else { return }
-      return client.requests.cancel(Array(id.raw))
+      return requests.cancel(Array(id.raw))
     }
     guard let method = methods[name], !agent.isShuttingDown else { return }
     do {
       let share = try share(for: node, name)
       let prepared = try method.prepare(params)
       let began = agent.environment.clock.boot()
-      client.requests.submit(nil, bytes: Self.cost(node)) { [self] in
+      requests.submit(nil, bytes: Self.cost(node)) { [self] in
         serve(prepared, name, nil, nil, share, since: began)
       }
     } catch {
@@ -162,7 +164,7 @@ final class RequestDispatcher: Sendable {
     since began: BootInstant
   ) {
     if agent.isShuttingDown {  // since it waited for its place
-      client.requests.release(id)
+      requests.release(id)
       answer(name, id, slot, since: began, .failure(Self.refusal(.shuttingDown, of: name)))
       return finished()
     }
@@ -179,13 +181,13 @@ final class RequestDispatcher: Sendable {
         let call = Call(connections: connections, client: client, access: client.access)
         do throws(RPCError) {
           let result = try run(call)
-          client.requests.release(id)
+          requests.release(id)
           answer(name, id, slot, since: began, .success(result))
           answered(result, call)
           // A request that waited for its turn may outlive its client; its subscriptions must not.
           if end.withLock({ $0 == .gone }) { connections.events.connectionEnded(client.id) }
         } catch {
-          client.requests.release(id)
+          requests.release(id)
           answer(name, id, slot, since: began, .failure(error))
         }
         finished()
@@ -195,7 +197,7 @@ final class RequestDispatcher: Sendable {
         let call = Call(connections: connections, client: client, access: client.access)
         let finish: @Sendable (Result<any WireWritable, RPCError>) -> Void = { [self] result in
           share?.shrink(to: 0)
-          client.requests.release(id)
+          requests.release(id)
           answer(name, id, slot, since: began, result)
           if isBarrier { gate.release() }
           if usesVault { agent.idle.ended() }
@@ -216,7 +218,7 @@ final class RequestDispatcher: Sendable {
   ) {
     let started = agent.background.start { [self] in
       finish(
-        await client.requests.run(id) { [self] in
+        await requests.run(id) { [self] in
           await Caller.$current.withValue(
             Caller(name: client.name, access: client.access, process: client.process)
           ) {
@@ -236,7 +238,7 @@ final class RequestDispatcher: Sendable {
     _ begin: PreparedCall.Begin, _ call: Call, _ id: [UInt8]?, _ finish: @escaping Finish
   ) -> Bool {
     guard agent.background.beginWithoutTask() else { return false }
-    let hasBegun = begin(call, client.requests.cancellation(of: id)) { [self] course in
+    let hasBegun = begin(call, requests.cancellation(of: id)) { [self] course in
       switch course {
       case .ended(let result): finish(result)
       case .goesOn(let otherwise, let work):
@@ -278,7 +280,7 @@ final class RequestDispatcher: Sendable {
 
   private func finished() {
     client.used()
-    if client.requests.end(), end.withLock({ $0 == .halfClosed }) { client.output.closeAfterFlush() }
+    if requests.end(), end.withLock({ $0 == .halfClosed }) { client.output.closeAfterFlush() }
   }
 }
 
