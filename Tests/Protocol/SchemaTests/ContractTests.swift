@@ -53,7 +53,7 @@ struct ContractTests {
     credential.aws account roleArn sessionName? durationSeconds? endpoint? timeoutSeconds?
     exec.begin account program
     token.proof account method url fingerprint? nonce?
-    request.authorize account method url hasBody? origins? grant? accounts? rejected? challenge? nonce? scopes? resource? prompt? timeoutSeconds?
+    request.authorize account method url hasBody? origins? grant? accounts? rejected? challenge? nonce? scopes? resource? trust? prompt? timeoutSeconds?
     request.pass origin grant? passOrigins? sentBytes? receivedBytes?
     request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?
     authorization.check account capability context? waitSeconds?
