@@ -56,7 +56,8 @@ public struct ReceivedHead: Sendable {
   /// The members of a list that may stand in several fields.
   private func list(_ name: String) -> [String] {
     values(name).flatMap { value in
-      value.lowercased().utf8.split { $0 == UInt8(ascii: ",") || FieldSyntax.isBlank($0) }.map { String(Substring($0)) }
+      value.utf8.split { $0 == UInt8(ascii: ",") || FieldSyntax.isBlank($0) }
+        .map { String(decoding: $0.map(FieldSyntax.lowered), as: UTF8.self) }
     }
   }
 

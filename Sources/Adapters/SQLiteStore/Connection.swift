@@ -13,7 +13,7 @@ package final class Connection {
   private static let checkpointPages = 256
   /// What a log of so many pages and one commit takes: a smaller limit cuts it at each checkpoint, and the next commits
   /// wait until the file system has made it longer again.
-  private static let logBytes = 5 * checkpointPages * 1_024
+  private static let logBytes = checkpointPages * 4_096 * 5 / 4  // a quarter for the commit
   private static let busyTimeoutMilliseconds: Int32 = 200
 
   /// Opens or creates the database and brings its schema up to date.

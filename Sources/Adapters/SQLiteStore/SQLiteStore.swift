@@ -43,7 +43,7 @@ public final class SQLiteStore: Store {
     PatientFileSystem.setPatience(milliseconds: Self.patienceMilliseconds)
     let connection = try Connection(path: path, vfs: vfs, mayCreate: mayCreate)
     (databaseID, batches) = try connection.identity()
-    files = vfs == nil ? FileIdentities(path: path) : nil
+    files = vfs == nil ? try FileIdentities(path: path) : nil
     self.path = path
     self.vfs = vfs
     self.connection = connection
@@ -81,7 +81,7 @@ public final class SQLiteStore: Store {
     for batch in unsynced.suffix(Int(max(0, lost))) { try connection.write(batch, .disk) }
     // The log was synced before it was read.
     unsynced = []
-    files = vfs == nil ? FileIdentities(path: path) : nil
+    files = vfs == nil ? try FileIdentities(path: path) : nil
     batches = max(batches, found)
     self.connection = connection
     repeatFile.reopen()

@@ -24,16 +24,19 @@ package enum FieldSyntax {
     return name.withUTF8 { name in
       lowercased.withUTF8 { lowercased in
         zip(name, lowercased).allSatisfy { byte, other in
-          byte == other || byte &- UInt8(ascii: "A") < 26 && byte | 0x20 == other
+          lowered(byte) == other
         }
       }
     }
   }
 
+  /// ASCII alone: other letters whose lower case is ASCII, such as U+212A, are no letters of a token.
+  package static func lowered(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
+
   /// The elements of a list of tokens in lower case (RFC 9110 section 5.6.1).
   package static func tokens(of value: String) -> [String] {
     value.utf8.split(separator: UInt8(ascii: ",")).map { element in
-      String(decoding: element.filter { !isBlank($0) }, as: UTF8.self).lowercased()
+      String(decoding: element.filter { !isBlank($0) }.map(lowered), as: UTF8.self)
     }.filter { !$0.isEmpty }
   }
 }

@@ -28,7 +28,13 @@ int lanyard_open_name(int directory, const char *name) {
 
 bool lanyard_identify(const char *path, struct lanyard_file_identity *identity) {
   struct statx found;
-  if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO, &found) != 0) return false;
+  if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO, &found) != 0) {
+    // A filter of system calls may refuse this one (EPERM), where glibc does not fall back.
+    struct stat status;
+    if (errno == ENOENT || errno == ENOTDIR || lstat(path, &status) != 0) return false;
+    *identity = (struct lanyard_file_identity){status.st_dev, status.st_ino};
+    return true;
+  }
   *identity = (struct lanyard_file_identity){makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino};
   return true;
 }

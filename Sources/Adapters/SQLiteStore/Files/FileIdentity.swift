@@ -18,8 +18,12 @@ struct FileIdentities {
   private let expected: [(path: String, identity: Identity)]
 
   /// As they are now: of the database at `path`, and of its log once SQLite has made it.
-  init(path: String) {
-    expected = [path, path + "-wal"].compactMap { path in Identity(path).map { (path, $0) } }
+  ///
+  /// - Throws: `missing` if the database can't be looked at: it would not be noticed later that it is gone.
+  init(path: String) throws(StoreFailure) {
+    guard let database = Identity(path) else { throw .missing }
+    let log = path + "-wal"
+    expected = [(path, database)] + (Identity(log).map { [(log, $0)] } ?? [])
   }
 
   /// Throws `missing` if one of them was removed or replaced.

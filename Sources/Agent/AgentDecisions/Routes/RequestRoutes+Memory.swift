@@ -1,7 +1,6 @@
 package import AgentModel
 package import AgentOAuth
 internal import AgentRecords
-internal import AgentSessions
 internal import AgentStore
 
 extension PublishedTables {
@@ -14,14 +13,6 @@ extension RequestRoutes: AccountWatcher, ProviderWatcher {
   package func providerChanged(_ name: ProviderName, to provider: Provider?) { forgetAll() }
 
   package func close() { forgetAll() }
-}
-
-extension PolicyDecisionPoint {
-  /// `VaultActor.requestRoute`, without a hop where the table has it.
-  func route(of account: Account) async throws(AgentFailure) -> RequestRoutes.Route {
-    if let route = routes.route(of: account.id) { return route }
-    return try await account.dependencies.vault.requestRoute(of: account.id)
-  }
 }
 
 extension VaultActor {

@@ -170,8 +170,8 @@ int lanyard_open_name(int directory, const char *name);
 struct lanyard_file_identity {
   uint64_t device, inode;
 };
-/// Tells the file of a name, a symlink as itself. Asks for no times: after a question for them the kernel gives the next
-/// write a new one, and the sync of that write may have to write the inode, too.
+/// Tells the file of a name, a symlink as itself. Asks for no times: since Linux 6.13, after a question for them, the kernel
+/// gives the next write a new one, and the sync of that write may have to write the inode, too.
 bool lanyard_identify(const char *path, struct lanyard_file_identity *identity);
 /// Opens a directory for reading, so that fsync works on it; never a symlink.
 int lanyard_open_directory_for_sync(const char *path);
