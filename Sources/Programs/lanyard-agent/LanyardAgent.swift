@@ -25,7 +25,7 @@ struct LanyardAgent {
   /// Descriptors beside those of the clients: the store, requests to providers, listeners, clients that are let go.
   private static let otherDescriptors = 512
   /// Descriptors without which the agent serves no client.
-  private static let fewestDescriptors = 24
+  private static let fewestDescriptors = 25
 
   /// Exit codes of sysexits(3) (docs/protocol.md, Programs).
   enum Exit: Int32 {
