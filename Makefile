@@ -30,7 +30,8 @@ DEMO := .build/demo/debug
 RELEASE_FLAGS := -c release --disable-local-rpath -Xswiftc -gnone -Xcc -g0 \
   -Xcc -ffile-prefix-map=$(CURDIR)=. \
   -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xswiftc -no-emit-module-separately-wmo
-# `lanyard` is static-pie, and the C++ library is linked in (Package.swift).
+# What only a release has (Package.swift): `lanyard` is static-pie, the agent and `lanyard-cli` are linked by lld with packed
+# relocations, the functions that requests call lie together, and the C++ library is linked in.
 RELEASE_ENVIRONMENT := LANYARD_STATIC_PIE=1 LANYARD_STATIC_CXX=$(CURDIR)/.build/static-c++
 PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo lanyard-export lanyard-mcp lanyard-proxy lanyard-web
 # The names by which tools look for a credential helper, as links to lanyard. `keyring` is not among them: it would take

@@ -16,8 +16,8 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (isRelease ? [.unsafeFlags(["-Xfrontend", "-function-sections"])] : [])
 
-/// What runs for milliseconds, or is not installed, is not optimised in a release either: the command line, the wire types,
-/// tests, what reads schemas (docs/decisions/0034-the-release-is-what-is-tested.md).
+/// What runs for milliseconds, seldom, or is not installed, is not optimised in a release either: the command line, the wire
+/// types, the agent's upkeep, the pages, tests, what reads schemas (docs/decisions/0034-the-release-is-what-is-tested.md).
 /// `swift build` alone builds for a debugger and for the next try: nothing is optimised, and only what changed is compiled.
 let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
@@ -290,7 +290,7 @@ let programs: [Target] = [
     linker: [
       .unsafeFlags(["-static-executable"] + (isRelease ? staticPIE : []))
     ]
-  ),  // `token` by hand, fast; everything else is lanyard-cli
+  ),  // `token`, the prompt and the plain `exec` by hand, fast; everything else is lanyard-cli
   program(
     "lanyard-cli",
     [

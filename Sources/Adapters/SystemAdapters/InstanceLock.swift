@@ -87,8 +87,8 @@ public struct InstanceLock: ~Copyable {
   /// has the file system free a block and take another.
   private static func sign(_ file: Int32) {
     let text = "\(getpid())\n"
-    _ = pwrite(file, text, text.utf8.count, 0)
-    _ = ftruncate(file, text.utf8.count)
+    let isWritten = pwrite(file, text, text.utf8.count, 0) == text.utf8.count
+    _ = ftruncate(file, isWritten ? text.utf8.count : 0)
   }
 
   private static func holder(_ file: Int32) -> Int32? {

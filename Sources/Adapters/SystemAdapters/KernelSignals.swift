@@ -31,6 +31,9 @@ public final class KernelSignals: SystemSignals {
     let network = available(lanyard_network_watch(), "network")
     let clock = available(lanyard_wall_watch(), "clock")
     let program = watchesProgram ? ProgramFile.ofThisProcess() : nil
+    if watchesProgram, program == nil {
+      log.log(.notice, "no signals of the system", [(.reason, .word("program"))])
+    }
     guard network != nil || clock != nil || program != nil else { return }
     let watch = Watch(network: network, clock: clock, program: program, owner: self, onSignal: onSignal)
     if !DetachedThread.start({ watch.run() }) {

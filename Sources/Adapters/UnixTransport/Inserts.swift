@@ -8,6 +8,9 @@ struct Inserts {
     var piece: SharedBytes
   }
 
+  /// Stands for a piece that was written: the piece may hold a token, so that nothing keeps it.
+  private static let written = SharedBytes("")
+
   private var entries: [Entry] = []
   private var first = 0
   /// The number of own bytes written since positions were counted from 0.
@@ -63,6 +66,7 @@ struct Inserts {
       count -= of
       guard sent == entries[first].piece.count else { break }
       sent = 0
+      entries[first].piece = Self.written
       first += 1
     }
     own += min(rest, waiting - own)

@@ -8,7 +8,7 @@ package struct OutputQueue: ~Copyable {
   package init() {}
   /// Made for the first bytes: most clients read each answer at once, and nothing of theirs is queued.
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  /// The bytes that wait. Those before are wiped, and those after were never written.
+  /// The bytes that wait. All others are wiped, or were never written.
   private var start = 0
   private var end = 0
   private var inserts = Inserts()

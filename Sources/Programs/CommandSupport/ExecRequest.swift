@@ -13,6 +13,11 @@ public struct ExecRequest {
     guard words.count > 3, words[0] == "exec", words[2] == "--", !words[1].isEmpty, !words[1].hasPrefix("-") else {
       return nil
     }
+    // A stream can be read once, and `lanyard-cli` may have to take over.
+    var grant = stat()
+    if let path = Environment.value("LANYARD_GRANT_FILE"), stat(path, &grant) == 0, grant.st_mode & S_IFMT != S_IFREG {
+      return nil
+    }
     account = words[1]
     command = Array(words[3...])
   }
@@ -35,6 +40,8 @@ public struct ExecRequest {
     }
     guard isPlain else { return nil }
     try Self.note(command, id, via: &agent)
+    // The agent keeps no place for it while the command runs.
+    _ = consume agent
     let signals = try ChildProcess.Signals()
     return ChildProcess.run(command, consume environment, signals)
   }

@@ -17,7 +17,10 @@ struct ClientConnection {
   private static let idleMilliseconds: Int = 60_000
   private static let handshakeMilliseconds: Int = 15_000
 
-  func serve() { proxy.hangUps.connected(client.socket) { serveRequests() } }
+  func serve() {
+    // The socket is open until it is watched no more: a later connection may get its number.
+    withExtendedLifetime(client) { proxy.hangUps.connected(client.socket) { serveRequests() } }
+  }
 
   private func serveRequests() {
     while let head = nextHead() {

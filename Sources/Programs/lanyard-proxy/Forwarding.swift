@@ -29,7 +29,12 @@ struct Forwarding {
         return false
       }
       for field in fields.leftOut { proxy.notes.leftOut(field, of: request.url.origin, account.allowance) }
-      guard let (body, canBeSentAgain) = reader.body() else {
+      // A short body is read before anything is sent, and its program may be slow.
+      let (read, isCancelled) = proxy.hangUps.watch(
+        client.socket, of: account.id, endsWithClient: false, cancel: {}
+      ) { reader.body() }
+      guard !isCancelled else { throw Self.revokedBefore }
+      guard let (body, canBeSentAgain) = read else {
         throw reader.refusal ?? .malformed("The body of the request did not come in time.", status: 408)
       }
       let first = Attempt(self, fields, authorization, reader, keepsRefusal: canBeSentAgain)

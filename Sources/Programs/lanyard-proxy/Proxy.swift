@@ -16,7 +16,6 @@ final class Proxy: Sendable {
   let notes = RefusalNotes()
   private let ending = Atomic(false)
   private let connections = Atomic(0)
-  private let transfers = Atomic(0)
 
   /// A program opens some dozens at most. Each has a thread.
   static let mostConnections = 256
@@ -34,12 +33,11 @@ final class Proxy: Sendable {
   func end() { ending.store(true, ordering: .releasing) }
 
   /// The requests that run now.
-  var transferCount: Int { transfers.load(ordering: .acquiring) }
+  var transferCount: Int { revocations.transferCount }
 
   func transfer<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-    transfers.add(1, ordering: .acquiringAndReleasing)
     revocations.begin()
-    defer { transfers.subtract(1, ordering: .acquiringAndReleasing) }
+    defer { revocations.end() }
     return try body()
   }
 

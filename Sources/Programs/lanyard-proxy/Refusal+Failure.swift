@@ -42,6 +42,11 @@ extension Refusal {
       "tooManyConnections", "overloaded", "busy", "shuttingDown":
       self.init(503, failure.name, sentence)
     case "timedOut": self.init(504, failure.name, sentence)
+    case "invalidParams" where details.path != "/url" && details.path != "/method":
+      self.init(
+        502, "otherVersion",
+        "The agent does not understand this proxy: one of them is older. `lanyard stop` ends the agent, and the next command starts the new one. Nothing was sent."
+      )
     case "invalidParams":
       self.init(
         400, "ambiguousRequest",
@@ -56,11 +61,14 @@ private struct FailureDetails {
   /// `decision.reason`
   var reason: String?
   var retryAfterMilliseconds: Int64?
+  /// Of the parameter that the agent does not take.
+  var path: String?
 
   init(_ failure: CommandFailure) {
     failure.wireError { error in
       reason = error["data"]?["decision"]?["reason"]?.string
       retryAfterMilliseconds = error["data"]?["retryAfterMs"]?.integer
+      path = error["data"]?["path"]?.string
     }
   }
 }

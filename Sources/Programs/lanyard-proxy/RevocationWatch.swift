@@ -2,6 +2,7 @@ import CommandSupport
 import Glibc
 import JSONRPC
 import ProxyCore
+import Synchronization
 import Threads
 
 /// Ends requests that run once their grant is revoked or has ended, or their account is signed out (docs/proxy.md,
@@ -11,6 +12,7 @@ final class RevocationWatch: Sendable {
   private let scope: ProxyScope
   private let hangUps: HangUps
   private let wakeUp = WakeUp()
+  private let transfers = Atomic(0)
 
   private static let pauseMicroseconds: useconds_t = 1_000_000
 
@@ -26,7 +28,16 @@ final class RevocationWatch: Sendable {
   }
 
   /// A request begins.
-  func begin() { wakeUp.signal() }
+  func begin() {
+    transfers.add(1, ordering: .acquiringAndReleasing)
+    wakeUp.signal()
+  }
+
+  /// It has ended.
+  func end() { transfers.subtract(1, ordering: .acquiringAndReleasing) }
+
+  /// The requests that run now.
+  var transferCount: Int { transfers.load(ordering: .acquiring) }
 
   private func run() {
     while true {
@@ -36,7 +47,7 @@ final class RevocationWatch: Sendable {
       repeat {
         usleep(Self.pauseMicroseconds)
         look()
-      } while !hangUps.accounts.isEmpty
+      } while transferCount > 0
     }
   }
 

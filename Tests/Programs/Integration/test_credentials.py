@@ -745,6 +745,52 @@ class WithCargo(Credentials):
 
 
 class Exec(Credentials):
+    def test_the_plain_form_is_the_same_in_both_programs(self):
+        shown = 'printf %s "$LANYARD_TOKEN:$LANYARD_ACCOUNT"'
+        for program in (LANYARD, LANYARD + "-cli"):
+            def exec_(*words, program=program):
+                ran = subprocess.run(
+                    [program, "exec", *words], capture_output=True, text=True, timeout=PATIENCE_SECONDS, env=self.environment(),
+                    cwd=self.place)
+                return ran.returncode, ran.stdout, ran.stderr.replace(program + ": ", "")
+
+            with self.subTest(program):
+                self.assertEqual(exec_("work", "--", "sh", "-c", shown), (0, f"{self.token()}:{self.alice}", ""))
+                for code in (0, 3, 126, 255):
+                    self.assertEqual(exec_("work", "--", "sh", "-c", f"exit {code}"), (code, "", ""))
+                self.assertEqual(exec_("work", "--", "sh", "-c", "kill -KILL $$")[0], 137)
+                self.assertEqual(exec_("work", "--", os.path.join(self.place, "missing"))[0], 127)
+                self.assertEqual(exec_("work", "--", self.place)[0], 126)
+                self.assertEqual(exec_("nobody", "--", "touch", os.path.join(self.place, "ran"))[0], 1)
+                self.assertFalse(os.path.exists(os.path.join(self.place, "ran")))
+
+    def test_a_key_of_a_grant_that_comes_through_a_pipe(self):
+        self.caller.call(
+            "provider.add", {"name": "desk", "kind": "secret", "allowedOrigins": ["https://desk.example"], "environment": ["DESK_KEY"]})
+        self.caller.call("account.add", {"provider": "desk", "secret": "plain-key", "alias": "desk"})
+        grant = self.caller.call("grant.create", {"client": "ci", "accounts": ["desk", "work"], "methods": ["*"]})["secret"]
+        for account, shown, value in (("desk", "DESK_KEY", "plain-key"), ("work", "LANYARD_TOKEN", self.token())):
+            with self.subTest(account):
+                reading, writing = os.pipe()
+                os.write(writing, grant.encode() + b"\n")
+                os.close(writing)
+                ran = subprocess.run(
+                    [LANYARD, "exec", account, "--", "printenv", shown], capture_output=True, text=True, pass_fds=[reading],
+                    timeout=PATIENCE_SECONDS, env=self.environment(LANYARD_GRANT_FILE=f"/dev/fd/{reading}"))
+                os.close(reading)
+                self.assertEqual((ran.returncode, ran.stdout), (0, value + "\n"), ran.stderr)
+
+    def test_a_command_that_runs_holds_no_connection(self):
+        for program in (LANYARD, LANYARD + "-cli"):
+            with self.subTest(program), subprocess.Popen(
+                    [program, "exec", "work", "--", "sh", "-c", "echo ready; read line"], stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, text=True, env=self.environment()) as process:
+                self.assertEqual(process.stdout.readline(), "ready\n")
+                folder = f"/proc/{process.pid}/fd"
+                held = [os.readlink(os.path.join(folder, name)) for name in os.listdir(folder)]
+                process.communicate("\n", PATIENCE_SECONDS)
+                self.assertEqual([name for name in held if name.startswith("socket:")], [])
+
     def test_environment_exit_codes_and_signals(self):
         shown = self.lanyard("exec", "work", "--", "sh", "-c", 'printf %s "$LANYARD_TOKEN:$LANYARD_ACCOUNT"').stdout
         self.assertEqual(shown, f"{self.token()}:{self.alice}")

@@ -31,6 +31,8 @@ class LostSessions(AgentFixture):
         self.seed = int(os.environ.get("LANYARD_SEED", time.time_ns() % 1_000_000))
         self.random = random.Random(self.seed)
         self.lost = []
+        # Whose request had not arrived, and who waits all the same.
+        self.unknown = []
         self.refused_meanwhile = []
 
     def prepare(self, rotation, tls=False, **refresh):
@@ -111,12 +113,17 @@ class LostSessions(AgentFixture):
                 if error.code == REAUTHENTICATE:
                     self.assertIn(person, arrived, "no request had arrived")
                     self.lost.append(person)
+                elif person not in arrived:
+                    self.unknown.append(person)
                 elif waits:
                     self.assertLess(time.monotonic(), last, "the last replay did not come")
                     time.sleep(0.5)
                     continue
                 self.sign_in(caller, person)
                 return
+
+        # The moment between the note that a request is sent and the request is short.
+        self.assertLess(len(self.unknown), max(3, KILLS // 2), self.unknown)
 
     def spent(self):
         return [refresh.token for refresh in self.relay.arrived() if refresh.is_spent]

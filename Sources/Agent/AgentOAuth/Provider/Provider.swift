@@ -8,7 +8,7 @@ package import Secrets
 /// without a network.
 package struct Provider: Sendable {
   /// Some eighty members behind one reference: jobs, answers and records hold a provider each, and would otherwise have the
-  /// code that copies all of these (docs/decisions/0042-large-parts-stand-behind-a-reference.md).
+  /// code that copies all of these (docs/decisions/0041-large-parts-stand-behind-a-reference.md).
   private final class Description: Sendable {
     let configuration: ProviderConfiguration
     let metadata: ServerMetadata?

@@ -102,7 +102,7 @@ struct CachedAnswers: ~Copyable {
   /// Answers the first members of a batch, up to one that has no answer in memory. Nothing may be gathered at that time.
   /// The answers of a whole batch are handed over; those of a part are returned, joined by commas.
   mutating func answerBatch(_ root: JSONNode, at moment: () -> BootInstant) -> BatchBeginning {
-    // In a batch of the same request many times, the first one is all that needs a scan.
+    // In a batch of the same request many times, only the first member is read; the others are compared with it.
     if let first = root.elements.first(where: { _ in true }), let (id, question) = question(Envelope(first)) {
       lastLine.remember(first.raw, id: id)
       lastQuestion = question

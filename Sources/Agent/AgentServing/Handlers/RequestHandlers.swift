@@ -15,6 +15,8 @@ enum RequestAuthorizeHandler: MethodHandler {
   static func handle(
     _ params: RequestAuthorize.Params, _ call: Call
   ) async throws(AgentFailure) -> RequestAuthorize.Result {
+    // The caller sends by what the administrator's files say now, and not at their next look.
+    if params.trust == true { await call.agent.lookAgain() }
     let account = try await call.agent.accounts.actor(params.account)
     try TokenRejectHandler.refuse(demandIn: params.challenge, of: account.id, call)
     let wanted = RequestToAuthorize(

@@ -112,6 +112,8 @@ struct Exec: ParsableCommand {
     if file != nil { try credential.token(via: &agent) { _ in } }
     // Only now: an account without a token gives the command none.
     try ExecRequest.note(command, account, via: &agent)
+    // The agent keeps no place for it while the command runs.
+    _ = consume agent
     let signals = try ChildProcess.Signals()
     let tokenFile = try file.map { (path) throws(CommandFailure) in
       try TokenFile(path: TokenFile.path(for: path), account: account, mayStart: !common.noStart)

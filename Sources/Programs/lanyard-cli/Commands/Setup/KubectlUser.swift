@@ -29,7 +29,7 @@ struct KubectlUser: FileChange {
   }
 
   /// The first version that knows `client.authentication.k8s.io/v1`, which says whether a plugin may ask the person.
-  private static let firstVersion = "v1.22"
+  private static let firstMinor = 22
 
   /// - Throws: for a kubectl that would take the user and then not understand it. A version that can't be told passes.
   private static func requireExecPlugins() throws(CommandFailure) {
@@ -37,11 +37,11 @@ struct KubectlUser: FileChange {
     guard answer.hasSucceeded,
       let version = answer.stdout.text(0..<answer.stdout.count).split(separator: "\"").first(where: {
         $0.hasPrefix("v1.") && $0.dropFirst(3).prefix { $0 != "." }.allSatisfy(\.isNumber)
-      }), let minor = Int(version.dropFirst(3).prefix { $0 != "." }), minor < 22
+      }), let minor = Int(version.dropFirst(3).prefix { $0 != "." }), minor < firstMinor
     else { return }
     throw CommandFailure(
       .other, name: "setupFailed",
-      "This kubectl is \(version), and takes credentials of a program only from \(firstVersion) on. Nothing was changed.",
+      "This kubectl is \(version), and takes credentials of a program only from v1.\(firstMinor) on. Nothing was changed.",
       hints: ["Install a newer kubectl, then run the same command again."])
   }
 
