@@ -221,6 +221,23 @@ class Streams(ProxyFixture):
         other_server.sendall(chunk(b"data: two\n\n"))
         self.until_text(other, b"data: two")
 
+    def test_a_grant_that_ends_while_the_program_sends_its_body_gives_the_server_nothing(self) -> None:
+        identity = self.grant("ci", methods=["request.authorize"])
+        door = self.proxy("--grant", "ci", account=None)
+        program = door.tunnel(self.stage.place)
+        self.addCleanup(program.close)
+        program.sendall(get(self.stage.place, "Content-Length: 5", method="POST", end="\r\n"))
+        # The request is authorized, and the proxy waits for the body: longer than from one look at the grants to the next.
+        time.sleep(1.5)
+        self.caller.call("grant.revoke", {"grant": identity})
+        time.sleep(2.5)
+        program.sendall(b"12345")
+        program.settimeout(PATIENCE_SECONDS)
+        told = program.recv(65536)
+        self.assertEqual(status(told), 403, told)
+        self.assertIn(b"Nothing was sent.", told)
+        self.assertEqual(self.stage.heads, [])
+
     def test_a_grant_that_ends_ends_a_request_that_is_not_answered(self) -> None:
         self.grant("ci", expiresInSeconds=3)
         program = self.begin(self.proxy("--grant", "ci", account=None), "Content-Length: 0", method="POST")

@@ -107,5 +107,27 @@ class Enforced(Trusting):
             trust, {"caFile": certificates().authority, "proxy": self.door.address, "noProxy": []})
 
 
+class ByTheAdministrator(Trusting):
+    def scene(self, *options: str, start: bool = True) -> "Any":
+        self.system = os.path.join(os.path.realpath(self.directory()), "system")
+        os.mkdir(self.system, 0o755)
+        return super().scene("--system-directory", self.system, *options, start=start)
+
+    def test_authorities_that_a_file_names_count_for_the_next_request(self) -> None:
+        proxy = self.proxy()
+        self.assertEqual(status(proxy.ask_in_tunnel(self.api.place, get(self.api.place))), 200)
+        own = self.caller.call("provider.get", {"provider": "practice"})["provider"]
+        folder = os.path.join(self.system, "providers.d")
+        os.mkdir(folder, 0o755)
+        path = os.path.join(folder, "practice.json")
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            json.dump({
+                "name": "practice", "issuer": own["issuer"], "clientId": own["clientId"], "scopes": own["scopes"],
+                "allowedOrigins": [self.api.origin], "caFile": "/etc/ssl/certs/ca-certificates.crt"}, file)
+        os.chmod(file.name, 0o644)
+        os.rename(file.name, path)
+        self.refused(proxy, self.api.place)
+
+
 if __name__ == "__main__":
     unittest.main()
