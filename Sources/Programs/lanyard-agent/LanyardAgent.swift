@@ -25,7 +25,7 @@ struct LanyardAgent {
   /// Descriptors beside those of the clients: the store, requests to providers, listeners, clients that are let go.
   private static let otherDescriptors = 512
   /// Descriptors without which the agent serves no client.
-  private static let fewestDescriptors = 25
+  private static let fewestDescriptors = 24
 
   /// Exit codes of sysexits(3) (docs/protocol.md, Programs).
   enum Exit: Int32 {
@@ -208,10 +208,12 @@ struct LanyardAgent {
 
   /// Signals of the kernel and of NetworkManager, and those of logind if a locking rule needs them.
   private static func machineSignals(_ options: Options, _ log: any AgentLog) -> any SystemSignals {
-    // An agent at standard input and output is part of the program that started it.
+    // An agent at standard input and output is part of the program that started it. One with few descriptors needs them for
+    // exchanges.
     let isShared = if case .socket = options.transport { true } else { false }
+    let watchesProgram = isShared && ProcessHardening.raiseDescriptorLimit(to: 0) >= 2 * fewestDescriptors
     var all: [any SystemSignals] = [
-      KernelSignals(log: log, watchesProgram: isShared), NetworkManagerSignals(log: log),
+      KernelSignals(log: log, watchesProgram: watchesProgram), NetworkManagerSignals(log: log),
     ]
     if options.locking.onSleep || options.locking.onScreenLock {
       all.append(LoginSignals(delaysSleep: options.locking.onSleep, log: log))
