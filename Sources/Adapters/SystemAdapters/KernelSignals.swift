@@ -88,7 +88,7 @@ public final class KernelSignals: SystemSignals {
 
     private func lookAtProgram(hasChanged: Bool) {
       guard let program, hasChanged || program.deadline.map({ now >= $0 }) ?? false else { return }
-      if program.isGone(at: now) { onSignal(.programRemoved) }
+      if program.look(at: now) { onSignal(.programRemoved) }
     }
 
     private func happened(_ signal: SystemSignal) {

@@ -34,8 +34,8 @@ package final class ProgramFile {
   /// Readable after a change; negative: to be looked at by `deadline` alone.
   package var descriptor: Int32 { watch }
 
-  /// Looks at the file after a change or at the deadline. True once it is gone for good.
-  package func isGone(at now: BootInstant) -> Bool {
+  /// Looks at the file after a change or at the deadline. Returns true once it is gone for good.
+  package func look(at now: BootInstant) -> Bool {
     if watch >= 0 { close(watch) }
     // The file that is there now, which may be another.
     watch = lanyard_watch_file(path)

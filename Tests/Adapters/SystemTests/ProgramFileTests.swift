@@ -29,39 +29,39 @@ import Testing
     #expect(file.deadline == nil)
     unlink(path)
     #expect(isReadable(file))
-    #expect(!file.isGone(at: start))
+    #expect(!file.look(at: start))
     #expect(file.deadline == end)
-    #expect(!file.isGone(at: start + .seconds(29)))
+    #expect(!file.look(at: start + .seconds(29)))
     #expect(file.deadline == end)
-    #expect(file.isGone(at: end))
+    #expect(file.look(at: end))
   }
 
   @Test func replacedProgram_staysAndIsWatchedAnew() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = try #require(ProgramFile(path: path))
     unlink(path)
-    #expect(!file.isGone(at: start))
+    #expect(!file.look(at: start))
     try Data("the next version".utf8).write(to: folder.appending(path: "program"))
-    #expect(!file.isGone(at: end))
+    #expect(!file.look(at: end))
     #expect(file.deadline == nil)
     // A rename puts the version after it in its place, as `dpkg` does.
     try Data("another".utf8).write(to: folder.appending(path: "new"))
     #expect(rename(folder.appending(path: "new").path, path) == 0)
     #expect(isReadable(file))
-    #expect(!file.isGone(at: end))
+    #expect(!file.look(at: end))
     #expect(file.deadline == nil)
     unlink(path)
     #expect(isReadable(file))
-    #expect(!file.isGone(at: end))
-    #expect(file.isGone(at: end + ProgramFile.longestUpgrade))
+    #expect(!file.look(at: end))
+    #expect(file.look(at: end + ProgramFile.longestUpgrade))
   }
 
   @Test func programInAFolderThatIsRemoved_isGone() throws {
     let file = try #require(ProgramFile(path: path))
     try FileManager.default.removeItem(at: folder)
     #expect(isReadable(file))
-    #expect(!file.isGone(at: start))
-    #expect(file.isGone(at: end))
+    #expect(!file.look(at: start))
+    #expect(file.look(at: end))
   }
 
   @Test func missingProgram_isNotWatched() throws {
