@@ -38,7 +38,7 @@ public enum ChildProcess {
   ) -> Int32 {
     var mask = signals.before
     if wrapping != nil { for signal in passedOn { sigaddset(&mask, signal) } }
-    let (child, error) = start(command, environment, mask: &mask, wrapping?.descriptors ?? [])
+    let (child, error) = start(command, environment, mask: mask, wrapping?.descriptors ?? [])
     // The tokens are the command's now: they need not stay here for its lifetime.
     _ = consume environment
     guard error == 0 else { return tellFailure(of: command[0], error) }
@@ -80,7 +80,7 @@ public enum ChildProcess {
   }
 
   private static func start(
-    _ command: [String], _ environment: borrowing ChildEnvironment, mask: inout sigset_t, _ handed: [Int32]
+    _ command: [String], _ environment: borrowing ChildEnvironment, mask: sigset_t, _ handed: [Int32]
   ) -> (pid_t, Int32) {
     // Above the numbers that the command gets, so that no copy replaces one that is still to be copied.
     let copies = handed.map { fcntl($0, F_DUPFD_CLOEXEC, firstCopy) }
@@ -89,20 +89,12 @@ public enum ChildProcess {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     for (index, copy) in copies.enumerated() { posix_spawn_file_actions_adddup2(&actions, copy, 3 + Int32(index)) }
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // This process ignores SIGPIPE and catches SIGINT; a command inherits what this process was given.
-    var ours = sigset_t()
-    sigemptyset(&ours)
-    sigaddset(&ours, SIGPIPE)
-    posix_spawnattr_setsigdefault(&attributes, &ours)
-    posix_spawnattr_setsigmask(&attributes, &mask)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
     var child: pid_t = 0
     let error = environment.withPointers { variables in
       CStrings.with(command) { arguments in
-        posix_spawnp(&child, command[0], &actions, &attributes, arguments, variables)
+        withChildAttributes(mask: mask) { attributes in
+          posix_spawnp(&child, command[0], &actions, attributes, arguments, variables)
+        }
       }
     }
     return (child, error)

@@ -48,18 +48,9 @@ extension SecretInput {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, stdout, STDOUT_FILENO)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // This process ignores SIGPIPE. The command must not, or a pipeline in it might never end.
-    var ours = sigset_t()
-    sigemptyset(&ours)
-    sigaddset(&ours, SIGPIPE)
-    posix_spawnattr_setsigdefault(&attributes, &ours)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     var child: pid_t = 0
     let error = CStrings.with(["sh", "-c", command]) { arguments in
-      posix_spawn(&child, "/bin/sh", &actions, &attributes, arguments, environ)
+      withChildAttributes { posix_spawn(&child, "/bin/sh", &actions, $0, arguments, environ) }
     }
     return (child, error)
   }

@@ -41,22 +41,12 @@ struct ChildOutput {
     posix_spawn_file_actions_adddup2(&actions, source[0], STDIN_FILENO)
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // This process ignores SIGPIPE; a program expects that it ends it.
-    var ours = sigset_t()
-    sigemptyset(&ours)
-    sigaddset(&ours, SIGPIPE)
-    posix_spawnattr_setsigdefault(&attributes, &ours)
-    // Nor does it inherit the signals that this process takes by a descriptor.
+    // The program does not inherit the signals that this process takes by a descriptor.
     var none = sigset_t()
     sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
     var child: pid_t = 0
     let error = CStrings.with([path] + arguments) { words in
-      posix_spawn(&child, path, &actions, &attributes, words, environ)
+      withChildAttributes(mask: none) { posix_spawn(&child, path, &actions, $0, words, environ) }
     }
     for end in [source[0], out[1], err[1]] { close(end) }
     defer { for end in [out[0], err[0]] { close(end) } }
