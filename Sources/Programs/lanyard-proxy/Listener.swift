@@ -91,33 +91,25 @@ final class Listener: Sendable {
     CommandFailure(.other, name: "system", "\(what): \(SystemError.message(error)). The proxy was not started.")
   }
 
-  /// Takes the connections that wait, each to a thread of its own.
+  /// Takes one of the connections that wait, to a thread of its own. One at a time: between two of them the proxy sees that it
+  /// has to end, however fast a client connects again.
   func accept(for proxy: Proxy) {
-    while true {
-      let socket = lanyard_accept4(descriptor)
-      guard socket >= 0 else {
-        // Without descriptors, `accept` fails at once while connections wait: pause instead of spinning.
-        if [-EMFILE, -ENFILE, -ENOMEM, -ENOBUFS].contains(socket) { usleep(100_000) }
-        return
-      }
-      // Before anything is kept for it: connections of another user take no place of this user's.
-      guard isOfThisUser(socket) else {
-        Self.refuse(socket, Self.otherUser)
-        continue
-      }
-      guard proxy.admit() else {
-        Self.refuse(socket, Self.busy)
-        continue
-      }
-      let isStarted = DetachedThread.start {
-        ClientConnection(client: ClientStream(socket: socket), proxy: proxy).serve()
-        proxy.release()
-      }
-      guard isStarted else {
-        proxy.release()
-        Self.refuse(socket, Self.busy)
-        continue
-      }
+    let socket = lanyard_accept4(descriptor)
+    guard socket >= 0 else {
+      // Without descriptors, `accept` fails at once while connections wait: pause instead of spinning.
+      if [-EMFILE, -ENFILE, -ENOMEM, -ENOBUFS].contains(socket) { usleep(100_000) }
+      return
+    }
+    // Before anything is kept for it: connections of another user take no place of this user's.
+    guard isOfThisUser(socket) else { return Self.refuse(socket, Self.otherUser) }
+    guard proxy.admit() else { return Self.refuse(socket, Self.busy) }
+    let isStarted = DetachedThread.start {
+      ClientConnection(client: ClientStream(socket: socket), proxy: proxy).serve()
+      proxy.release()
+    }
+    if !isStarted {
+      proxy.release()
+      Self.refuse(socket, Self.busy)
     }
   }
 

@@ -83,7 +83,8 @@ def chunk(data: bytes) -> bytes:
 
 @in_quick_form(
     "test_events_arrive_while_the_stream_is_open", "test_a_token_in_two_pieces_of_a_stream_is_cut_off",
-    "test_a_stream_outlives_a_killed_agent_and_the_next_request_waits_for_none")
+    "test_a_stream_outlives_a_killed_agent_and_the_next_request_waits_for_none",
+    "test_clients_that_connect_again_and_again_do_not_delay_the_end")
 class Streams(ProxyFixture):
     def setUp(self) -> None:
         super().setUp()
@@ -271,6 +272,30 @@ class Streams(ProxyFixture):
         self.stage.wait().sendall(STREAM)
         door.process.terminate()
         self.assertEqual(door.process.wait(PATIENCE_SECONDS), 0)
+
+    def test_clients_that_connect_again_and_again_do_not_delay_the_end(self) -> None:
+        door = self.proxy()
+
+        def knock() -> None:
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", door.port), timeout=PATIENCE_SECONDS).close()
+                except ConnectionRefusedError:
+                    return
+                except OSError:
+                    continue
+
+        knocking = [threading.Thread(target=knock) for _ in range(4)]
+        for each in knocking:
+            each.start()
+        try:
+            time.sleep(0.2)
+            door.process.terminate()
+            self.assertEqual(door.process.wait(PATIENCE_SECONDS / 6), 0)
+        finally:
+            door.process.kill()
+            for each in knocking:
+                each.join()
 
 
 @in_quick_form("test_the_proxy_ends_when_its_exec_is_killed")
