@@ -11,16 +11,27 @@ public struct InstanceLock: ~Copyable {
   private let descriptor: Int32
   private let directory: Int32
 
+  /// The agent that holds the lock, as the file tells it.
+  public struct Holder: Sendable, Equatable {
+    public let processID: Int32
+    /// Nil for an agent that serves its standard input.
+    public let socket: String?
+
+    public init(processID: Int32, socket: String?) { (self.processID, self.socket) = (processID, socket) }
+  }
+
   public enum Failure: Error, Sendable, Equatable {
-    /// Another agent holds the lock; its process id if the file contains it.
-    case held(by: Int32?)
+    /// Another agent holds the lock; nil if the file does not tell which.
+    case held(by: Holder?)
     /// A symlink, a file of another user, open to others, or not a regular file.
     case unsafe
     case unavailable(errno: Int32)
   }
 
   /// Takes the lock, or fails at once with the holder.
-  public init(path: String) throws(Failure) {
+  ///
+  /// - Parameter socket: Where this agent listens, for the error message of a second one.
+  public init(path: String, servingAt socket: String? = nil) throws(Failure) {
     // Checks the name again after locking: if the file was removed or replaced meanwhile, a lock on the old file
     // excludes no other agent.
     for _ in 0..<10 {
@@ -42,7 +53,7 @@ public struct InstanceLock: ~Copyable {
         }
         self.directory = directory
         descriptor = file
-        Self.sign(file)
+        Self.sign(file, socket)
         return
       }
       close(file)
@@ -83,18 +94,25 @@ public struct InstanceLock: ~Copyable {
     }
   }
 
-  /// Writes the process id, for the error message of a second agent. The file is cut afterwards: a file that is cut to nothing
-  /// has the file system free a block and take another.
-  private static func sign(_ file: Int32) {
-    let text = "\(getpid())\n"
+  /// Writes the process id and the socket, for the error message of a second agent. The file is cut afterwards: a file that is
+  /// cut to nothing has the file system free a block and take another.
+  private static func sign(_ file: Int32, _ socket: String?) {
+    let text = "\(getpid())\n" + (socket.map { "\($0)\n" } ?? "")
     let isWritten = pwrite(file, text, text.utf8.count, 0) == text.utf8.count
     _ = ftruncate(file, isWritten ? text.utf8.count : 0)
   }
 
-  private static func holder(_ file: Int32) -> Int32? {
-    var bytes = [UInt8](repeating: 0, count: 16)
+  private static func holder(_ file: Int32) -> Holder? {
+    var bytes = [UInt8](repeating: 0, count: longestNote)
     let count = pread(file, &bytes, bytes.count, 0)
     guard count > 0 else { return nil }
-    return Int32(String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+    let lines = String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+    guard let processID = Int32(lines[0]) else { return nil }
+    // A line that does not end was being written.
+    let socket = lines.count > 2 && lines[1].hasPrefix("/") ? String(lines[1]) : nil
+    return Holder(processID: processID, socket: socket)
   }
+
+  /// A process id and the path of a unix socket, in bytes.
+  private static let longestNote = 256
 }

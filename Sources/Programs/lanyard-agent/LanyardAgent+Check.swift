@@ -18,7 +18,7 @@ extension LanyardAgent {
       tell((AgentServer.check(of: StoreFailure.missing), isOpen: false))
     }
     let state = directory(options.stateDirectory)
-    let lock = takeLock(state.path + "/lock")
+    let lock = takeLock(state.path + "/lock", servingAt: nil)
     let files = StoreBackups(beside: path)
     files.removeAll()
     let found = check(options, state, files, confined, isKnown: isKnown)

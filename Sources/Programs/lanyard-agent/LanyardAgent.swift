@@ -133,7 +133,7 @@ struct LanyardAgent {
 
   private static func serve(_ options: Options, signals: Int32, _ broker: Broker) {
     let state = directory(options.stateDirectory)
-    let lock = takeLock(state.path + "/lock")
+    let lock = takeLock(state.path + "/lock", servingAt: options.transport.socket)
     options.administrator?.keep(in: KeptConfiguration(stateDirectory: state.path))
     let passphrase = passphrase(options)
     let confined = confine(options, state, broker)
@@ -210,8 +210,7 @@ struct LanyardAgent {
   private static func machineSignals(_ options: Options, _ log: any AgentLog) -> any SystemSignals {
     // An agent at standard input and output is part of the program that started it. One with few descriptors needs them for
     // exchanges.
-    let isShared = if case .socket = options.transport { true } else { false }
-    let watchesProgram = isShared && ProcessHardening.raiseDescriptorLimit(to: 0) >= 2 * fewestDescriptors
+    let watchesProgram = options.transport.socket != nil && ProcessHardening.raiseDescriptorLimit(to: 0) >= 2 * fewestDescriptors
     var all: [any SystemSignals] = [
       KernelSignals(log: log, watchesProgram: watchesProgram), NetworkManagerSignals(log: log),
     ]
@@ -281,14 +280,15 @@ struct LanyardAgent {
     }
   }
 
-  static func takeLock(_ path: String) -> InstanceLock {
+  static func takeLock(_ path: String, servingAt socket: String?) -> InstanceLock {
     do throws(InstanceLock.Failure) {
-      return try InstanceLock(path: path)
+      return try InstanceLock(path: path, servingAt: socket)
     } catch {
       switch error {
       case .held(let holder):
-        let who = holder.map { "the agent with process id \($0)" } ?? "another agent"
-        end(.alreadyRunning, says: "lanyard-agent: \(who) is already running on this state.\n")
+        let who = holder.map { "the agent with process id \($0.processID)" } ?? "another agent"
+        let place = holder?.socket.map { " and listens at \($0)" } ?? ""
+        end(.alreadyRunning, says: "lanyard-agent: \(who) is already running on this state\(place).\n")
       case .unsafe:
         end(.cannotCreate, says: "lanyard-agent: \(path) is not a plain file of yours alone.\n")
       case .unavailable(let error):

@@ -12,6 +12,9 @@ struct Options {
   enum Transport {
     case stdio
     case socket(String)
+
+    /// The path of the socket; nil for stdin and stdout.
+    var socket: String? { if case .socket(let path) = self { path } else { nil } }
   }
 
   private(set) var transport = Transport.stdio

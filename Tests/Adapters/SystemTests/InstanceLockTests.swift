@@ -9,7 +9,19 @@ import Testing
   @Test func secondInstance_getsTheHoldersProcessID() throws {
     let lock = try InstanceLock(path: path)
     #expect(directory.mode("lock") == 0o600)
-    #expect(lockFailure() == .held(by: getpid()))
+    #expect(lockFailure() == .held(by: .init(processID: getpid(), socket: nil)))
+    expectIntact(lock)
+  }
+
+  @Test(arguments: [("17", nil), ("17\n", nil), ("17\n/run/a", nil), ("17\n/run/a\n", "/run/a"), ("17\nrun/a\n", nil)])
+  func secondInstance_getsTheHoldersSocketIfItIsThereWhole(note: String, socket: String?) throws {
+    let lock = try InstanceLock(path: path, servingAt: "/run/lanyard/agent.sock")
+    #expect(lockFailure() == .held(by: .init(processID: getpid(), socket: "/run/lanyard/agent.sock")))
+    let file = try #require(FileHandle(forWritingAtPath: path))
+    try file.truncate(atOffset: 0)
+    try file.write(contentsOf: Array(note.utf8))
+    try file.close()
+    #expect(lockFailure() == .held(by: .init(processID: 17, socket: socket)))
     expectIntact(lock)
   }
 
@@ -70,7 +82,7 @@ import Testing
     try process.run()
     let ready = output.fileHandleForReading.availableData
     try #require(String(decoding: ready, as: UTF8.self).hasPrefix("locked"))
-    #expect(lockFailure() == .held(by: process.processIdentifier))
+    #expect(lockFailure() == .held(by: .init(processID: process.processIdentifier, socket: nil)))
     try input.fileHandleForWriting.close()
     process.waitUntilExit()
     #expect(lockFailure() == nil)

@@ -91,7 +91,10 @@ class StartRealTests(RealPerson):
     def test_a_state_directory_that_is_held_is_told(self):
         self.instance()
         elsewhere = {"LANYARD_SOCKET": os.path.join(self.runtime, "other", "agent.sock")}
-        self.assertIn("Another agent holds this state directory", self.refused(3, "status", environment=elsewhere))
+        told = self.refused(3, "status", environment=elsewhere)
+        self.assertIn("Another agent holds this state directory", told)
+        self.assertIn(f"listens at {self.socket}.", told)
+        self.answer("status", environment={"LANYARD_SOCKET": self.socket})
 
 
 class RealProvider(RealPerson):
