@@ -25,6 +25,15 @@ class RequestTests(Person):
         self.assertEqual(self.answer("request", "GET", URL), '{"id":17}')
         self.assertEqual(agent.calls, [("request.send", {"account": "@active", "method": "GET", "url": URL})])
 
+    def test_an_address_alone_is_read(self):
+        agent = self.served()
+        self.assertEqual(self.answer("request", URL, "-u", "work"), '{"id":17}')
+        self.assertEqual(agent.params("request.send"), {"account": "work", "method": "GET", "url": URL})
+        self.assertIn("`lanyard request post URL`", self.refused(2, "request", "post"))
+        for body in (["-d", "a"], ["--data-file", "-"]):
+            self.assertIn("`lanyard request POST URL -d …`", self.refused(2, "request", URL, *body))
+        self.assertEqual(len(agent.calls), 1)
+
     def test_a_warning_on_a_terminal_begins_a_line(self):
         self.served(status=404, body="gone")
         self.assertEqual(self.on_terminal("request", "GET", URL).text,

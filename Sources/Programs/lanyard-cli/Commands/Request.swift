@@ -17,18 +17,18 @@ struct Request: ParsableCommand {
       1. If no response came, the message says whether the request was sent.
 
       EXAMPLES:
-        lanyard request GET https://api.example/orders/17
+        lanyard request https://api.example/orders/17
         lanyard request POST https://api.example/orders -d '{"part":4}' \\
           -H 'Content-Type: application/json'
         lanyard request PUT https://api.example/photo --data-file photo.jpg \\
           --idempotency-key photo-17
       """)
 
-  @Argument(help: "The HTTP method.")
+  @Argument(help: "The HTTP method. GET where only an address is given.")
   var method: String
 
   @Argument(help: "The address.")
-  var url: String
+  var url: String?
 
   @Option(
     name: [.customShort("H"), .customLong("header")],
@@ -67,7 +67,18 @@ struct Request: ParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
+  /// The method and the address.
+  private var target: (method: String, url: String) {
+    url.map { (method.uppercased(), $0) } ?? ("GET", method)
+  }
+
   func validate() throws {
+    if url == nil, !method.contains("://") {
+      throw ValidationError("The address is missing: `lanyard request \(Text.shown(method)) URL`.")
+    }
+    if data != nil || dataFile != nil, url == nil {
+      throw ValidationError("Name the method of a request with a body: `lanyard request POST URL -d …`.")
+    }
     if data != nil, dataFile != nil { throw ValidationError("Choose --data or --data-file, not both.") }
     if let timeout, !(0...3600).contains(timeout) { throw ValidationError("--timeout is 0 to 3600 seconds.") }
     for header in headers where RequestHeader(header) == nil {
@@ -101,8 +112,8 @@ struct Request: ParsableCommand {
   ) throws(CommandFailure) -> Int64 {
     try agent.call("request.send") { writer in
       writer.member("account", account)
-      writer.member("method", method.uppercased())
-      writer.member("url", url)
+      writer.member("method", target.method)
+      writer.member("url", target.url)
       if !headers.isEmpty {
         writer.key("headers")
         writer.beginObject()
@@ -128,7 +139,7 @@ struct Request: ParsableCommand {
     _ failure: CommandFailure, account: String, via agent: inout AgentConnection
   ) -> CommandFailure {
     guard let provider = try? AccountInfo.named(account, via: &agent).provider,
-      let origin = HTTPURL(url)?.origin, let listed = ProviderAllowance(of: provider, via: &agent)
+      let origin = HTTPURL(target.url)?.origin, let listed = ProviderAllowance(of: provider, via: &agent)
     else { return failure }
     var told = failure
     told.message = "The provider \(provider) does not list \(origin), so nothing was sent."
