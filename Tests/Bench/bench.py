@@ -38,11 +38,11 @@ from measure import Load, resident_kb, wake_ups
 from proxied import proxied
 from report import Goal, Row, table
 from resources import resources
-from servers import compile_program, echo, ssh_agent
+from servers import calls, compile_program, echo, ssh_agent
 from watched import watched
 from whole_processes import clients, cold_starts
 
-ECHO, CANNED, SSH = "C echo", "C canned", "ssh-agent list"
+ECHO, CANNED, CALLS, SSH = "C echo", "C canned", "C, the agent's calls", "ssh-agent list"
 HELLO, TOKEN = "lanyard agent.hello", "lanyard token.get"
 
 REQUESTS = {
@@ -61,6 +61,8 @@ class Subject:
     socket: str
     pid: int
     request: Optional[str]
+    one_line: bool = False
+    """It answers one line of a connection at a time, so it takes part where each request has a connection of its own."""
 
 
 @dataclass
@@ -106,9 +108,10 @@ class Bench:
 
     def round_trips(self, subjects: List[Subject]) -> None:
         for workload in WORKLOADS:
-            runs: Dict[str, List[Dict[str, Any]]] = {subject.name: [] for subject in subjects}
+            of_this = [subject for subject in subjects if workload.options.get("fresh") or not subject.one_line]
+            runs: Dict[str, List[Dict[str, Any]]] = {subject.name: [] for subject in of_this}
             for _ in range(self.rounds):
-                for subject in subjects:
+                for subject in of_this:
                     run = self.load.run(subject.socket, subject.request, pid=subject.pid, **workload.options)
                     self.errors += run["errors"]
                     runs[subject.name].append(run)
@@ -275,10 +278,11 @@ def beside_neighbours(bench: Bench, stack: contextlib.ExitStack) -> None:
         token = client.call("token.get", {"account": account})["accessToken"]
     print(f"one account, an access token of {len(token)} bytes", file=sys.stderr)
     if options.only in (None, "round-trips"):
-        canned = echo(directory, length_of_answer(agent))
-        canned.start()
-        stack.callback(canned.stop)
-        subjects.insert(1, Subject(CANNED, canned.socket, canned.pid, files[TOKEN]))
+        length = length_of_answer(agent)
+        for server, name in ((echo(directory, length), CANNED), (calls(directory, length), CALLS)):
+            server.start()
+            stack.callback(server.stop)
+            subjects.insert(1, Subject(name, server.socket, server.pid, files[TOKEN], one_line=name == CALLS))
         subjects += [Subject(name, agent.socket, agent.pid, files[name]) for name in (HELLO, TOKEN)]
         bench.round_trips(subjects)
         bench.memory(subjects)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sqlite3
 import statistics
 import time
 from typing import Any, Dict, List
@@ -22,6 +24,9 @@ USED = 40
 
 WRITES, PAGE_BYTES, COMMIT_BYTES = 100, 4 << 10, 12 << 10
 """The goal is beside one page. A commit of a decision has three, with their headers: that is a note in the figures."""
+
+ENTRY_BYTES, RING = 400, 1_000
+"""What an entry of the audit log is for SQLite, and how many a table keeps here."""
 
 LOG = 100_000
 """The length of the log in entries."""
@@ -80,11 +85,13 @@ def beside_a_token(bench: Any, agent: Agent, files: Dict[str, str]) -> None:
     decision: List[float] = []
     disk: List[float] = []
     commit: List[float] = []
+    database: List[float] = []
     for _ in range(bench.rounds):
         token.append(run(bench, agent, files["request-token"], None)["p50_ns"] / 1000)
         repeated.append(run(bench, agent, files["request-decision"], files["reads"])["p50_ns"] / 1000)
         disk.append(durable_write(agent.directory, PAGE_BYTES))
         commit.append(durable_write(agent.directory, COMMIT_BYTES))
+        database.append(durable_entry(agent.directory))
         decision.append(run(bench, agent, files["request-decision"], files["writes"])["p50_ns"] / 1000)
     scenario = f"a decision, {CAPABILITIES:,} capabilities"
     bench.rows.append(Row(scenario, "token.get, cached", "µs p50", token))
@@ -92,6 +99,7 @@ def beside_a_token(bench: Any, agent: Agent, files: Dict[str, str]) -> None:
     written = Row(scenario, "4 KB written and synced", "µs p50", disk, token)
     written.notes = {"12_kb_us": commit}
     bench.rows.append(written)
+    bench.rows.append(Row(scenario, "an entry by SQLite alone", "µs p50", database, disk))
     bench.rows.append(Row(scenario, "authorization.check, durable", "µs p50", decision, token))
     bench.rows.append(Row(scenario, "the same, beside the disk", "µs p50", decision, disk, Goal(most=2.5)))
 
@@ -106,6 +114,26 @@ def durable_write(directory: str, size: int) -> float:
             begun = time.perf_counter_ns()
             os.pwrite(file.fileno(), b"x" * size, number * size)
             os.fdatasync(file.fileno())
+            times.append((time.perf_counter_ns() - begun) / 1000)
+    return statistics.median(times)
+
+
+def durable_entry(directory: str) -> float:
+    """Microseconds for what the store must do at least: a transaction that puts an entry in the place of the oldest one and
+    counts it, on the disk when it returns."""
+    times: List[float] = []
+    with contextlib.closing(sqlite3.connect(os.path.join(directory, "entries.db"), isolation_level=None)) as connection:
+        for pragma in ("journal_mode = WAL", "synchronous = FULL"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("CREATE TABLE IF NOT EXISTS entry (place INTEGER PRIMARY KEY, value BLOB)")
+        connection.execute("CREATE TABLE IF NOT EXISTS head (name TEXT PRIMARY KEY, value BLOB)")
+        connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?)", [(n, bytes(ENTRY_BYTES)) for n in range(RING)])
+        for number in range(WRITES):
+            begun = time.perf_counter_ns()
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("INSERT OR REPLACE INTO entry VALUES (?, ?)", (number, os.urandom(ENTRY_BYTES)))
+            connection.execute("INSERT OR REPLACE INTO head VALUES ('head', ?)", (os.urandom(64),))
+            connection.execute("COMMIT")
             times.append((time.perf_counter_ns() - begun) / 1000)
     return statistics.median(times)
 

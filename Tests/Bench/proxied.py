@@ -1,4 +1,5 @@
-"""A request through `lanyard proxy` beside the same one without it, and with `--before` beside that of an older build."""
+"""A request through `lanyard proxy` beside the same one without it, beside nginx, which decides nothing and only passes it on, and
+with `--before` beside that of an older build."""
 
 from __future__ import annotations
 
@@ -13,14 +14,15 @@ from typing import Any, Dict, Iterator, List, Optional
 
 from harness import Agent, Practice, add_provider
 from report import Goal, Row
+from resources import nginx, nginx_program
 from watched import Proxy
 
 PROGRAMS = ("lanyard", "lanyard-agent")
 """What the folder of an older build must have, beside what they start."""
 
-DIRECT, NOW, BEFORE = "direct", "lanyard proxy", "lanyard proxy before"
+DIRECT, PASSED_ON, NOW, BEFORE = "direct", "nginx between", "lanyard proxy", "lanyard proxy before"
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60.0
 
 
 def proxied(bench: Any, agent_program: str, demo: str) -> None:
@@ -35,6 +37,10 @@ def proxied(bench: Any, agent_program: str, demo: str) -> None:
         origin = stack.enter_context(server())
         practice = stack.enter_context(Practice(demo, "alice", ["--access-token-lifetime", "36000"]))
         ways: Dict[str, Optional[Proxy]] = {DIRECT: None}
+        places = {DIRECT: origin}
+        if program_of_nginx := nginx_program():
+            places[PASSED_ON], _ = stack.enter_context(nginx(program_of_nginx, bench.directory, origin))
+            ways[PASSED_ON] = None
         for name, (lanyard, program) in builds.items():
             agent = stack.enter_context(Agent(program))
             token = practice.control("sign-in", {"user": "alice"})["refresh_token"]
@@ -46,12 +52,14 @@ def proxied(bench: Any, agent_program: str, demo: str) -> None:
         # The first round warms up.
         for number in range(1 + bench.rounds):
             for name, proxy in ways.items():
-                took = median_us(origin, proxy, count)
+                took = median_us(places.get(name, origin), proxy, count)
                 if number:
                     times[name].append(took)
     scenario = "a request of a kept connection"
     bench.rows.append(Row(scenario, DIRECT, "µs p50", times[DIRECT]))
-    bench.rows.append(Row(scenario, NOW, "µs p50", times[NOW], times[DIRECT]))
+    for name in (PASSED_ON, NOW):
+        if name in times:
+            bench.rows.append(Row(scenario, name, "µs p50", times[name], times[DIRECT]))
     if BEFORE in times:
         bench.rows.append(Row(scenario, BEFORE, "µs p50", times[BEFORE], times[DIRECT]))
         bench.rows.append(Row("a proxied request, now and before", NOW, "µs p50", times[NOW], times[BEFORE], Goal(most=1.3)))

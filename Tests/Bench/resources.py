@@ -10,7 +10,7 @@ import shutil
 import socket
 import subprocess
 import time
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterator, List, Optional
 
 from harness import Agent, Practice, add_provider, sign_in
 from measure import bind
@@ -30,17 +30,29 @@ http {
   client_body_temp_path %(directory)s/t1; proxy_temp_path %(directory)s/t2; fastcgi_temp_path %(directory)s/t3;
   uwsgi_temp_path %(directory)s/t4; scgi_temp_path %(directory)s/t5;
   keepalive_requests 100000000;
+  %(server)s
+}
+"""
+
+ORIGIN = """\
   server {
     listen 127.0.0.1:%(port)d;
     location / { default_type application/json; return 200 '%(body)s'; }
   }
-}
+"""
+
+PASSES_ON = """\
+  upstream origin { server %(origin)s; keepalive 8; }
+  server {
+    listen 127.0.0.1:%(port)d;
+    location / { proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection ""; }
+  }
 """
 
 
 def resources(bench: Any, agent_program: str, demo: str) -> None:
     """One request after the other, everything on one CPU, in turns."""
-    program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    program = nginx_program()
     if program is None:
         return
     bare = compile_program("bare", bench.directory, "-lcurl")
@@ -113,14 +125,20 @@ def drain(bench: Any, agent: Agent, url: str, token: str) -> None:
         bench.rows.append(row)
 
 
+def nginx_program() -> Optional[str]:
+    return shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+
+
 @contextlib.contextmanager
-def nginx(program: str, directory: str) -> Iterator[Any]:
-    """The origin, and the process."""
+def nginx(program: str, directory: str, origin: Optional[str] = None) -> Iterator[Any]:
+    """Its own origin, and the process. With `origin`, it passes each request on to there, over connections that are kept."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listener:
         port = listener.getsockname()[1]
     configuration = os.path.join(directory, "nginx.conf")
     with open(configuration, "w") as file:
-        file.write(CONFIGURATION % {"directory": directory, "port": port, "body": BODY})
+        place = None if origin is None else origin.partition("://")[2]
+        server = (PASSES_ON if place else ORIGIN) % {"port": port, "body": BODY, "origin": place}
+        file.write(CONFIGURATION % {"directory": directory, "server": server})
     process = subprocess.Popen([program, "-c", configuration, "-p", directory], stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + START_SECONDS

@@ -68,6 +68,12 @@ def echo(directory: str, answer_bytes: Optional[int] = None) -> Server:
     return Server([compile_program("echo", directory), path, *words], path)
 
 
+def calls(directory: str, answer_bytes: int) -> Server:
+    """What makes the agent's calls for a connection, and does nothing else."""
+    path = os.path.join(directory, "calls.sock")
+    return Server([compile_program("calls", directory), path, str(answer_bytes)], path)
+
+
 def ssh_agent(directory: str) -> Optional[Server]:
     """None where OpenSSH is not installed."""
     program = shutil.which("ssh-agent")
