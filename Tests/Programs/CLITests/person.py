@@ -26,7 +26,7 @@ BINARIES = os.path.abspath(os.environ.get(
     "LANYARD_BIN", os.path.join(os.path.dirname(__file__), "../../../.build/release")))
 PROGRAMS = ["lanyard", "lanyard-cli"]
 # Far more than any command here needs; a test that reaches it has found a command that hangs.
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60.0
 
 
 class Screen:

@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 SBIN = os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/lib/systemd:/usr/lib/systemd"
 
 

@@ -17,7 +17,7 @@ import urllib.parse
 import urllib.request
 from typing import Any, Dict, List, Optional, Tuple
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 
 TABLES = "/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3"
 MODULES = "/usr/lib/glewlwyd"

@@ -12,7 +12,7 @@ from typing import List, Optional
 
 from scripted_provider import Answer, Form, ScriptedProvider
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 HOST = "idp.example"
 
 

@@ -14,7 +14,7 @@ import time
 import urllib.parse
 from typing import Any, Dict, List, Optional
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 HEADERS_PASSED_ON = ("accept", "authorization", "content-type")
 
 

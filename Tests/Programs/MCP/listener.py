@@ -17,7 +17,7 @@ import time
 import urllib.parse
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 """The limit for waits that take milliseconds when the test passes."""
 
 
