@@ -57,6 +57,35 @@ import Testing
     }
   }
 
+  /// Each finding on keys as `severity remedy`.
+  private static func keyFindings(_ world: SimulatedWorld) async throws -> [String] {
+    let findings = try await call(world, "agent.diagnose").result?["findings"]?.arrayValue ?? []
+    return findings.filter { $0["check"]?.stringValue == "protection" && $0["message"]?.stringValue?.contains("is gone") == true }
+      .map { "\($0["severity"]?.stringValue ?? "") \($0["remedies"]?.arrayValue?.first?.stringValue ?? "")" }
+  }
+
+  /// While the vault is open, a lost key loses nothing: the diagnosis says so in time.
+  @Test func aKeyFileThatIsGone_isTold() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      #expect(try await Self.keyFindings(world) == [])
+      world.keys.lose()
+      let saving = "problem `lanyard key add passphrase` now: then the passphrase opens it, and nothing is lost."
+      #expect(try await Self.keyFindings(world) == [saving])
+      _ = try world.keys.createKey()
+      #expect(try await Self.keyFindings(world) == [saving], "another key opens nothing")
+      try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.passphraseMember)}")
+      let removing = "notice `lanyard key remove 0` removes the slot; or put the key back."
+      #expect(try await Self.keyFindings(world) == [removing])
+      try await Self.done(world, "agent.lock")
+      #expect(try await Self.keyFindings(world) == [removing])
+      try await Self.done(world, "agent.unlock", "{\(Self.passphraseMember)}")
+      try await Self.done(world, "agent.removeKeySlot", #"{"slot":0}"#)
+      #expect(try await Self.keyFindings(world) == [])
+      #expect(scene.works(try await scene.token()))
+    }
+  }
+
   /// The root key is rotated without the passphrase; each slot still opens the vault, also after a second rotation.
   @Test func everyKeySlot_survivesARootKeyRotation() throws {
     try scenario { world in
