@@ -44,6 +44,7 @@ struct ApprovalDocument {
     }
     return verdicts + [
       ("recorded", { $0.recorded() }), ("not recorded", { $0.notRecorded() }),
+      ("allowed for the session", { $0.allowed(by: .call) }),
       ("a caller left", { $0.left($0.askers.first ?? 0) }), ("time over", { $0.passed(to: moment(300)) }),
       ("grant's time over", { $0.passed(to: moment(1_000)) }), ("grant ended", { $0.grantEnded() }),
       ("locked", { $0.locked() }), ("agent ends", { $0.shutDown() }),

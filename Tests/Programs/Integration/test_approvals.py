@@ -118,6 +118,23 @@ class Approvals(AgentFixture):
             verdicts = [entry["outcome"] for entry in self.events(client, "approval.decide")]
             self.assertEqual(verdicts, ["once", "deny"])
 
+    def test_a_yes_for_the_session_sends_the_requests_that_wait_already(self):
+        scene = self.prepare()
+        first, second = self.program(scene), self.program(scene)
+        with scene.client() as client, client.events(types=["approval.decided"]) as events:
+            self.send(first)
+            shown, = self.waiting(client)
+            self.send(second, url=self.url + "?more=1")
+            both = self.waiting(client, 2)
+            self.decide(client, shown, "session")
+            for program in (first, second):
+                self.assertEqual(program.answer()["result"]["status"], 200)
+            self.assertEqual(self.waiting(client, 0), [])
+            told = [events.next(PATIENCE_SECONDS).data for _ in both]
+            self.assertEqual({each["approval"] for each in told}, {each["approval"] for each in both})
+            self.assertEqual({each["verdict"] for each in told}, {"session"})
+            self.assertEqual(len(self.events(client, "approval.decide")), 1)
+
     def test_an_agent_that_is_killed_sends_nothing_that_waited(self):
         scene = self.prepare()
         program = self.program(scene)

@@ -42,7 +42,7 @@ public struct ApprovalMachine: Hashable, Sendable {
     case record(Verdict, Basis)
     case answer(Asker, End)
     /// Allow further requests of the capability under the grant.
-    case keepAllowance
+    case keepAllowance(Basis)
     /// Refuse the same request for a while.
     case keepRefusal
     case tell(End)
@@ -105,7 +105,7 @@ public struct ApprovalMachine: Hashable, Sendable {
     let kept: [Effect] =
       switch verdict {
       case .once: []
-      case .session: [.keepAllowance]
+      case .session: [.keepAllowance(basis)]
       case .deny: [.keepRefusal]
       }
     return kept + end(.decided(verdict, basis))
@@ -117,6 +117,9 @@ public struct ApprovalMachine: Hashable, Sendable {
     state = .waiting
     return askers.isEmpty ? end(.withdrawn) : []
   }
+
+  /// Verdicts for the session about other requests allow this one, too.
+  public mutating func allowed(by basis: Basis) -> [Effect] { isWaiting ? end(.decided(.session, basis)) : [] }
 
   // MARK: ends
 

@@ -99,7 +99,7 @@ public struct Approvals: Hashable, Sendable {
 
   /// In the order in which they came.
   public private(set) var entries: [Entry] = []
-  private var allowances: Set<Allowance> = []
+  private var allowances: [Allowance: ApprovalMachine.Basis] = [:]
   private var refusals: [Request: BootInstant] = [:]
   private var given: [Request: Given] = [:]
 
@@ -113,12 +113,16 @@ public struct Approvals: Hashable, Sendable {
   public var waiting: [Entry] { entries.filter(\.machine.isWaiting) }
 
   public func isAllowed(_ capability: String, of account: AccountID, for grant: String) -> Bool {
-    allowances.contains(Allowance(grant: grant, account: account, capability: capability))
+    allowance(of: capability, account, grant) != nil
+  }
+
+  private func allowance(of capability: String, _ account: AccountID, _ grant: String) -> ApprovalMachine.Basis? {
+    allowances[Allowance(grant: grant, account: account, capability: capability)]
   }
 
   /// All grants that something is kept for.
   public var grants: Set<String> {
-    Set(entries.map(\.wish.request.grant)).union(allowances.map(\.grant)).union(refusals.keys.map(\.grant))
+    Set(entries.map(\.wish.request.grant)).union(allowances.keys.map(\.grant)).union(refusals.keys.map(\.grant))
       .union(given.keys.map(\.grant))
   }
 
@@ -198,11 +202,21 @@ public struct Approvals: Hashable, Sendable {
   }
 
   public mutating func recorded(_ id: String, at now: BootInstant) -> [Effect] {
-    change(id, at: now) { $0.recorded() }
+    change(id, at: now) { $0.recorded() } + endAllowed(at: now)
   }
 
   public mutating func notRecorded(_ id: String, at now: BootInstant) -> [Effect] {
-    change(id, at: now) { $0.notRecorded() }
+    change(id, at: now) { $0.notRecorded() } + endAllowed(at: now)
+  }
+
+  /// A verdict for the session is about all requests of the capability, also those that wait already.
+  private mutating func endAllowed(at now: BootInstant) -> [Effect] {
+    waiting.flatMap { entry in
+      let request = entry.wish.request
+      let bases = entry.wish.capabilities.map { allowance(of: $0, request.account, request.grant) }
+      guard let basis = bases[0], !bases.contains(nil) else { return [Effect]() }
+      return change(entry.id, at: now) { $0.allowed(by: basis) }
+    }
   }
 
   // MARK: ends
@@ -211,7 +225,7 @@ public struct Approvals: Hashable, Sendable {
 
   /// These grants cover nothing any more.
   public mutating func grantsEnded(_ grants: Set<String>, at now: BootInstant) -> [Effect] {
-    allowances = allowances.filter { !grants.contains($0.grant) }
+    allowances = allowances.filter { !grants.contains($0.key.grant) }
     refusals = refusals.filter { !grants.contains($0.key.grant) }
     given = given.filter { !grants.contains($0.key.grant) }
     return entries.filter { grants.contains($0.wish.request.grant) }.flatMap { entry in
@@ -249,9 +263,9 @@ public struct Approvals: Hashable, Sendable {
     case .record(let verdict, let basis): return .record(entry, verdict, basis)
     case .answer(let asker, let end): return .answer(asker, end)
     case .tell(let end): return .tell(entry, end)
-    case .keepAllowance:
+    case .keepAllowance(let basis):
       let shown = entry.wish.capabilities[0]
-      allowances.insert(Allowance(grant: request.grant, account: request.account, capability: shown))
+      allowances[Allowance(grant: request.grant, account: request.account, capability: shown)] = basis
       return nil
     case .keepRefusal:
       refusals[request] = now + Self.refusalPause

@@ -20,7 +20,7 @@ import Testing
     let kept: [Machine.Effect] =
       switch verdict {
       case .once: []
-      case .session: [.keepAllowance]
+      case .session: [.keepAllowance(.call)]
       case .deny: [.keepRefusal]
       }
     let end = Machine.End.decided(verdict, .call)
@@ -35,6 +35,17 @@ import Testing
     _ = machine.recorded()
     #expect(machine.decided(.deny, by: .call) == nil)
     #expect(machine.recorded() == [])
+  }
+
+  @Test func verdictAboutAnotherRequest_endsOneThatWaits_andNoneThatHasItsOwn() {
+    var machine = Self.waiting()
+    let end = Machine.End.decided(.session, .call)
+    #expect(machine.allowed(by: .call) == [.answer(1, end), .tell(end)])
+    #expect(machine.allowed(by: .call) == [])
+    machine = Self.waiting()
+    _ = machine.decided(.deny, by: .call)
+    #expect(machine.allowed(by: .call) == [])
+    #expect(machine.recorded().contains(.answer(1, .decided(.deny, .call))))
   }
 
   @Test func verdictThatIsNotRecorded_isNone() {
@@ -73,7 +84,7 @@ import Testing
     var machine = Self.waiting()
     _ = machine.decided(.session, by: .call)
     #expect(machine.left(1) == [])
-    #expect(machine.recorded() == [.keepAllowance, .tell(.decided(.session, .call))])
+    #expect(machine.recorded() == [.keepAllowance(.call), .tell(.decided(.session, .call))])
     machine = Self.waiting()
     _ = machine.decided(.session, by: .call)
     _ = machine.left(1)
@@ -110,7 +121,7 @@ import Testing
     var recorded = false
     for _ in 0..<30 {
       var effects: [Machine.Effect] = []
-      switch Int.random(in: 0..<9, using: &random) {
+      switch Int.random(in: 0..<10, using: &random) {
       case 0:
         if machine.joined(by: next) { waiting.insert(next) }
         next += 1
@@ -126,7 +137,11 @@ import Testing
       case 6:
         now += Int64.random(in: 0..<20, using: &random)
         effects = machine.passed(to: Self.moment(now))
-      case 7: effects = seed % 2 == 0 ? machine.grantEnded() : []
+      case 7:
+        effects = machine.allowed(by: .call)
+        // Another request's verdict was.
+        recorded = recorded || !effects.isEmpty
+      case 8: effects = seed % 2 == 0 ? machine.grantEnded() : []
       default: effects = seed % 5 == 0 ? machine.locked() : []
       }
       for effect in effects {

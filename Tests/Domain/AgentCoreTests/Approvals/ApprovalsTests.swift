@@ -81,6 +81,42 @@ import Testing
     #expect(approvals.grants.isEmpty)
   }
 
+  @Test func sessionVerdict_endsTheWaitOfAllRequestsThatItAllows_andOfNoOther() {
+    var approvals = Approvals()
+    let waiting = [
+      "a": Self.wish(), "same": Self.wish("https://api.test/tickets/17"),
+      "both": Self.wish("https://api.test/tickets/18", capabilities: ["comment", "everything"]),
+      "other": Self.wish("https://api.test/x", capabilities: ["delete"]),
+      "grant": Self.wish(grant: "grt_2"), "account": Self.wish(account: Self.home),
+    ]
+    for (asker, (id, wish)) in waiting.sorted(by: { $0.key < $1.key }).enumerated() {
+      #expect(Self.begin(&approvals, wish, id, by: UInt64(asker)) == .isNew)
+    }
+    #expect(Self.ended(Self.decide(&approvals, .session)) == ["a", "same"])
+    #expect(Set(approvals.waiting.map(\.id)) == ["both", "other", "grant", "account"])
+    _ = Self.begin(&approvals, Self.wish("https://api.test/y", capabilities: ["everything"]), "y", by: 20)
+    #expect(Self.ended(Self.decide(&approvals, .session, of: "y")) == ["y", "both"], "all that it lacked is allowed")
+  }
+
+  /// A verdict of its own counts; one that is not written down is none.
+  @Test func sessionVerdict_whileAnotherVerdictIsWritten_countsIfThatOneFails() {
+    for isWritten in [true, false] {
+      var approvals = Approvals()
+      _ = Self.begin(&approvals, Self.wish())
+      _ = Self.begin(&approvals, Self.wish("https://api.test/tickets/17"), "b", by: 2)
+      #expect(approvals.decided("b", .deny, by: .call) != nil)
+      #expect(Self.ended(Self.decide(&approvals, .session)) == ["a"])
+      let now = Self.moment(2)
+      let effects = isWritten ? approvals.recorded("b", at: now) : approvals.notRecorded("b", at: now)
+      #expect(effects.first == .answer(2, .decided(isWritten ? .deny : .session, .call)))
+    }
+  }
+
+  /// Whose end is told.
+  private static func ended(_ effects: [Approvals.Effect]) -> [String] {
+    effects.compactMap { if case .tell(let entry, .decided(.session, .call)) = $0 { entry.id } else { nil } }
+  }
+
   @Test func declinedRequest_isNotAskedAboutForAMinute() {
     var approvals = Approvals()
     _ = Self.begin(&approvals, Self.wish())
