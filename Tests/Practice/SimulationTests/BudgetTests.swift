@@ -42,4 +42,29 @@ import Testing
       }
     }
   }
+
+  /// The repeat of a request whose token the server refused takes no use, once for each token that was given.
+  @Test func repeatAfterARefusedToken_takesNoUse() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: #","allowedOrigins":["https://idp.test"]"#)
+      let client = try world.client()
+      #expect(await client.call("policy.set", Self.policy).error == nil)
+      func authorize(_ url: String = "https://idp.test/mail", rejected: String? = nil) async -> SimulatedAnswer {
+        let rejected = rejected.map { #","rejected":"\#($0)""# } ?? ""
+        return await client.call(
+          "request.authorize", #"{"account":"\#(scene.account)","method":"POST","url":"\#(url)"\#(rejected)}"#)
+      }
+      var last = ""
+      for _ in 0..<5 {
+        last = try #require(await authorize()["fingerprint"])
+        let again = await authorize(rejected: last)
+        #expect(again["fingerprint"].map { $0 != last } ?? false, "\(again)")
+        // Another refusal within a minute would have the person asked.
+        await world.clock.sleep(for: .seconds(66))
+      }
+      for spent in [await authorize(), await authorize(rejected: last)] {
+        #expect(spent.reason == "budgetExceeded", "\(spent)")
+      }
+    }
+  }
 }

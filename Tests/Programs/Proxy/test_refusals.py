@@ -323,6 +323,17 @@ class Tokens(ProxyFixture):
         self.assertEqual((first, second), (self.refused_once, self.token("work")))
         self.assertEqual(self.exchanges(), before + 1)
 
+    def test_the_repeat_after_a_401_takes_no_use_of_a_budget(self) -> None:
+        self.caller.call("policy.set", {"name": "default", "policy": {"name": "default", "version": 1, "capabilities": {
+            "orders.read": {
+                "kind": "read", "offlineWindowSeconds": 3600, "budget": {"perHour": 2},
+                "requests": [{"origin": self.api.origin, "methods": ["GET"], "path": "/*"}]}}}})
+        proxy = self.proxy()
+        self.refused_once = self.token("work")
+        told = [status(proxy.ask_in_tunnel(self.api.place, get(self.api.place))) for _ in range(3)]
+        self.assertEqual(told, [200, 200, 429])
+        self.assertEqual(len(self.api.requests), 3)
+
     def test_a_large_body_is_sent_once_and_the_next_request_has_a_new_token(self) -> None:
         proxy = self.proxy()
         self.refused_once = self.token("work")

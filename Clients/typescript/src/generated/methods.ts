@@ -1208,7 +1208,8 @@ export class RequestMethods {
    * them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no capability
    * names is allowed, except that an AI agent's grant then has GET and HEAD only, and no body (1007). A WebSocket is no
    * read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in the audit log,
-   * too. Each answer is one use of a budget.
+   * too. Each answer is one use of a budget, but not the repeat after a refusal of the server (`rejected`, or its
+   * nonce), once for each token.
    *
    * @returns With `account`, `accessToken`, `tokenType`, `placement`, `proof`, `otherTokens`, `fingerprint`,
    *   `expiresAt`, `trust`, `decision`.

@@ -42,7 +42,8 @@ package final class AgentService: Sendable {
   package let signOuts: SignOutCoordinator
   package let stepUpCoordinator: StepUpCoordinator
   package let audit: AuditWriter
-  let requestPrompts: RequestPrompts
+  package let decisions: PolicyDecisionPoint
+  package let authorizer: RequestAuthorizer
   package let grantRevocations: CallerGrantRevocations
   package let approvals: RequestApprovals
   package let access: AccessCoordinator
@@ -103,7 +104,7 @@ package final class AgentService: Sendable {
     vaultHandle.value = vault
     stepUpCoordinator = StepUpCoordinator(vault: vault, methods: [PINMethod()] + environment.stepUpMethods)
     audit = AuditWriter(vault: vault)
-    requestPrompts = RequestPrompts(
+    let requestPrompts = RequestPrompts(
       vault: vault, stepUps: tables.stepUps, prompter: environment.prompter, clock: environment.clock)
     grantRevocations = CallerGrantRevocations(
       vault: vault, table: tables.callerGrants, clock: environment.clock, background: background)
@@ -149,12 +150,12 @@ package final class AgentService: Sendable {
     erasureHandle.value = erasures
     signOuts = SignOutCoordinator(
       dependencies: dependencies, accounts: accounts, revocations: revocations)
+    decisions = PolicyDecisionPoint(
+      accounts: accounts, policyCache: tables.policyCache, grants: tables.callerGrants, approvals: approvals,
+      routes: tables.requestRoutes, audit: audit, clock: environment.clock, entropy: environment.entropy)
+    authorizer = RequestAuthorizer(decisions: decisions, prompts: requestPrompts, grants: tables.callerGrants)
     operations = OperationWorker(
-      dependencies: dependencies, accounts: accounts, revocations: revocations,
-      decisions: PolicyDecisionPoint(
-        accounts: accounts, policyCache: tables.policyCache, grants: tables.callerGrants, approvals: approvals,
-        routes: tables.requestRoutes, audit: audit,
-        clock: environment.clock, entropy: environment.entropy),
+      dependencies: dependencies, accounts: accounts, revocations: revocations, decisions: decisions,
       attempts: tables.operationAttempts)
     operationHandle.value = operations
     policySource = PolicySourceWorker(
@@ -171,7 +172,6 @@ package final class AgentService: Sendable {
   package var tokenCache: TokenCache { tables.tokenCache }
   package var decisionCache: DecisionCache { tables.decisions }
   package var stepUps: StepUps { tables.stepUps }
-  var policyCache: PolicyCache { tables.policyCache }
   package var callerGrants: CallerGrantTable { tables.callerGrants }
   package var time: TimeKeeper { tables.time }
   package var connectivity: ConnectivityState { dependencies.connectivity }
@@ -226,18 +226,6 @@ package final class AgentService: Sendable {
     background.start { [secretExpiry] in await secretExpiry.look() }
     background.start { [policySource] in await policySource.resume() }
     background.start { [self] in try? await finishRotation() }
-  }
-
-  package var decisions: PolicyDecisionPoint {
-    PolicyDecisionPoint(
-      accounts: accounts, policyCache: policyCache, grants: callerGrants, approvals: approvals,
-      routes: tables.requestRoutes, audit: audit,
-      clock: environment.clock, entropy: environment.entropy
-    )
-  }
-
-  package var authorizer: RequestAuthorizer {
-    RequestAuthorizer(decisions: decisions, prompts: requestPrompts, grants: callerGrants)
   }
 
   package var passes: RequestPasses {

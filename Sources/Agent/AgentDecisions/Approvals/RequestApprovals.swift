@@ -166,18 +166,6 @@ package final class RequestApprovals: Sendable {
     caller?.resume(returning: .withdrawn)
   }
 
-  // MARK: refused tokens
-
-  /// As `Approvals.gave`.
-  func gave(_ fingerprint: String, for request: Approvals.Request, approved capabilities: Set<String>) {
-    state.withLock { $0.approvals.gave(fingerprint, for: request, approved: capabilities, at: clock.boot()) }
-  }
-
-  /// As `Approvals.retakes`.
-  func retakes(_ request: Approvals.Request, rejected: String?, wantsNonce: Bool) -> Set<String> {
-    state.withLock { $0.approvals.retakes(request, rejected: rejected, wantsNonce: wantsNonce, at: clock.boot()) }
-  }
-
   // MARK: verdicts
 
   /// A verdict, which is in the audit log before it counts. Runs to its end, also if the decider goes away.

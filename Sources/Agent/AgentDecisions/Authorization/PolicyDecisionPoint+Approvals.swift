@@ -15,7 +15,7 @@ extension PolicyDecisionPoint {
       return nil
     }
     let lacking = approvable(question, names, policy).filter { name in
-      !question.approved.contains(name)
+      !question.rights.approved.contains(name)
         && !approvals.isAllowed(name, of: request.account, for: request.grant)
     }
     let rules = lacking.compactMap { document.capabilities[$0] }

@@ -23,13 +23,14 @@ extension PolicyDecisionPoint {
         try await recordTrial(of: question, account)
         return verdict
       }
-      let (found, policy) = try await facts(
-        of: account, for: question, counting: isUse ? names : [])
+      let counted = isUse ? names.filter { !question.rights.used.contains($0) } : []
+      let (found, policy) = try await facts(of: account, for: question, counting: counted)
       var decisions = names.map { recorded(PolicyEngine.decide($0, facts: found.facts, under: policy), found) }
       let denial = decisions.firstIndex { !$0.decision.allows(isRead: question.isRead) }
       // What is denied anyway is asked of no one.
       if denial == nil, let wish = wish(for: question, names, policy) { return .unapproved(wish) }
-      let uses = isUse && denial == nil ? uses(decisions.map(\.decision), found, policy) : []
+      let counting = decisions.map(\.decision).filter { counted.contains($0.capability) }
+      let uses = denial == nil ? uses(counting, found, policy) : []
       let entries = decisions.map { decision in
         // What the caller names itself is a decision as any other, but for an AI agent's.
         let isNamedByCaller = decision.decision.capability == question.capability && !question.caller.isForAgent
@@ -51,8 +52,9 @@ extension PolicyDecisionPoint {
       for index in decisions.indices { decisions[index].id = ids[index] }
       account.dependencies.environment.figures.decided(decisions.map(\.decision))
       guard let denial else {
-        let approved = Set(approvable(question, names, policy))
-        return .allowed(RequestPermit(decision: decisions.first, approved: approved, ticket: ticket))
+        let rights = GivenTokens.Rights(
+          approved: Set(approvable(question, names, policy)), used: question.rights.used.union(uses.map(\.capability)))
+        return .allowed(RequestPermit(decision: decisions.first, rights: rights, ticket: ticket))
       }
       if question.waitSeconds == 0, let wanted = ProviderQuestion.joined(decisions.compactMap(\.decision.question)) {
         try await account.confirm(wanted, waitSeconds: 0)
@@ -73,7 +75,7 @@ extension PolicyDecisionPoint {
     guard !names.isEmpty else { return coversUnnamed(question) }
     let (found, policy) = try await facts(of: account, for: question)
     var question = question
-    question.approved = permit.approved
+    question.rights = permit.rights
     guard wish(for: question, names, policy) == nil else { return false }
     return names.allSatisfy {
       PolicyEngine.decide($0, facts: found.facts, under: policy).allows(isRead: question.isRead)

@@ -21,8 +21,8 @@ package struct RequestQuestion: Sendable {
   package var waitSeconds = 0
   /// The person wants it sent, by a caller without a grant: that is their approval, and no step-up.
   var isWantedByPerson = false
-  /// The capabilities for which a person approved this request.
-  package var approved: Set<String> = []
+  /// What this request has already.
+  package var rights = GivenTokens.Rights()
 
   var isRead: Bool { RequestMachine.isRead(method) }
 
@@ -51,8 +51,8 @@ package enum RequestVerdict: Sendable {
 package struct RequestPermit: Sendable {
   /// Of the closest capability; nil if none names the request.
   package var decision: RecordedDecision?
-  /// As `RequestQuestion.approved`.
-  var approved: Set<String> = []
+  /// As `RequestQuestion.rights`, should the request be decided about again.
+  var rights = GivenTokens.Rights()
   let ticket: DecisionCache.Ticket
 }
 

@@ -29,7 +29,7 @@ struct OperationDelivery: Sendable {
       var question = try request.question(
         operation.capability, of: profile, for: operation.requester, within: operation.limit.scopes,
         waitSeconds: Self.confirmationSeconds)
-      question.approved = operation.approved
+      question.rights.approved = operation.approved
       verdict = try await worker.decisions.decide(question)
     } catch {
       guard case .invalidParameter = error else { throw error }

@@ -65,7 +65,7 @@ package struct OperationRequests: Sendable {
       switch try await worker.decisions.approved(question, isUse: false).verdict {
       case .allowed(let permit):
         guard let allowed = permit.decision else { throw .caller(.notCovered) }
-        return (allowed, permit.approved)
+        return (allowed, permit.rights.approved)
       case .notCovered: throw .caller(.notCovered)
       case .unapproved: throw .unapproved(.notApproved, id)
       case .denied(let denied, _): decision = denied

@@ -31,7 +31,7 @@ extension PolicyDecisionPoint {
       }
       // The grant may have ended in the moment of the verdict.
       guard grants.limits(of: wish.request.grant) != nil else { throw .caller(.notCovered) }
-      question.approved.formUnion(approved)
+      question.rights.approved.formUnion(approved)
       question.waitSeconds = Self.confirmationSeconds
     }
     throw .overloaded("decisions about a policy that keeps changing")

@@ -6,6 +6,7 @@ package import AgentRecords
 internal import AgentSessions
 package import AgentStore
 package import Secrets
+internal import Synchronization
 
 /// What a caller asks of `request.authorize`.
 package struct RequestToAuthorize: Sendable {
@@ -67,7 +68,8 @@ package struct AuthorizedRequest: Sendable {
 
 /// Decides about requests that callers send by themselves, and gives the tokens for them (docs/callers.md, One request
 /// at a time).
-package struct RequestAuthorizer: Sendable {
+package final class RequestAuthorizer: Sendable {
+  private let given = Mutex(GivenTokens())
   private let decisions: PolicyDecisionPoint
   private let prompts: RequestPrompts
   private let grants: CallerGrantTable
@@ -87,11 +89,11 @@ package struct RequestAuthorizer: Sendable {
     var (question, key, provider) = try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
       try await cover(wanted)
     }
-    if let request = question.approvable {
-      question.approved = decisions.approvals.retakes(
-        request, rejected: wanted.rejected, wantsNonce: wanted.wantsNonce)
+    let retaken = given.withLock { given in
+      given.retakes(
+        question.same, rejected: wanted.rejected, wantsNonce: wanted.wantsNonce, at: decisions.clock.boot())
     }
-    let isRetaken = !question.approved.isEmpty
+    if let retaken { question.rights = retaken }
     var permit = try await permit(question, wanted)
     let account = decisions.accounts.account(wanted.account)
     var authorized = try await token(key, of: provider, for: question, wanted, account)
@@ -107,9 +109,11 @@ package struct RequestAuthorizer: Sendable {
           try requireLive(wanted.limits)
           return now.provider
         }
-        // Of one that a person approved just now: a refused token is not the end of it.
-        if !isRetaken, !permit.approved.isEmpty, let request = question.approvable {
-          decisions.approvals.gave(authorized.fingerprint, for: request, approved: permit.approved)
+        // A refused token is not the end of it, but that of a repeat is.
+        if retaken == nil {
+          given.withLock { given in
+            given.gave(authorized.fingerprint, for: question.same, permit.rights, at: decisions.clock.boot())
+          }
         }
         authorized.provider = provider
         authorized.decision = permit.decision
@@ -117,7 +121,7 @@ package struct RequestAuthorizer: Sendable {
         return authorized
       }
       // It is the same request still.
-      question.approved = permit.approved
+      question.rights = permit.rights
       permit = try await self.permit(question, wanted)
     }
     throw .overloaded("decisions about an account that keeps changing")
@@ -349,5 +353,11 @@ extension CallerGrantTable {
       throw .invalidParameter("/grant", expected: "the id of a grant: several have a client of this name")
     }
     return RequestLimits.Named(id: match.name, client: match.client, permission: permission)
+  }
+}
+
+extension RequestQuestion {
+  fileprivate var same: GivenTokens.Request {
+    GivenTokens.Request(grant: caller.grant, account: account, method: method, url: url.text)
   }
 }

@@ -70,7 +70,7 @@ struct JudgedTarget: Sendable {
     if let permit, question?.url == next.url {
       if try await judge.decisions.holds(permit, for: next) { return true }
       // It is the same request still.
-      next.approved = permit.approved
+      next.rights = permit.rights
     }
     permit = try await judge.permit(next, until: deadline)
     question = next

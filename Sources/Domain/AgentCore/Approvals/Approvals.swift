@@ -83,14 +83,6 @@ public struct Approvals: Hashable, Sendable {
     case tell(Entry, ApprovalMachine.End)
   }
 
-  /// A token was given for a request that a person approved. The server may refuse it and have performed nothing: the program
-  /// then asks for another one, or for a proof with the server's nonce, and it is the same request still.
-  private struct Given: Hashable {
-    var fingerprint: String
-    var capabilities: Set<String>
-    var until: BootInstant
-  }
-
   private struct Allowance: Hashable {
     var grant: String
     var account: AccountID
@@ -101,7 +93,6 @@ public struct Approvals: Hashable, Sendable {
   public private(set) var entries: [Entry] = []
   private var allowances: [Allowance: ApprovalMachine.Basis] = [:]
   private var refusals: [Request: BootInstant] = [:]
-  private var given: [Request: Given] = [:]
 
   public init() {}
 
@@ -123,7 +114,6 @@ public struct Approvals: Hashable, Sendable {
   /// All grants that something is kept for.
   public var grants: Set<String> {
     Set(entries.map(\.wish.request.grant)).union(allowances.keys.map(\.grant)).union(refusals.keys.map(\.grant))
-      .union(given.keys.map(\.grant))
   }
 
   public var nextMoment: BootInstant? { entries.compactMap(\.machine.nextMoment).min() }
@@ -159,31 +149,6 @@ public struct Approvals: Hashable, Sendable {
 
   public mutating func left(_ asker: ApprovalMachine.Asker, at now: BootInstant) -> [Effect] {
     changeAll(at: now) { $0.left(asker) }
-  }
-
-  // MARK: refused tokens
-
-  /// How long a server takes to refuse a token.
-  static let longestSending = Milliseconds.seconds(60)
-
-  /// The token with this fingerprint was given for a request that a person approved for these capabilities.
-  public mutating func gave(
-    _ fingerprint: String, for request: Request, approved capabilities: Set<String>, at now: BootInstant
-  ) {
-    given = given.filter { $0.value.until > now }
-    given[request] = Given(fingerprint: fingerprint, capabilities: capabilities, until: now + Self.longestSending)
-  }
-
-  /// The capabilities for which the request is approved still, once: the server refused the token that was given for it, or
-  /// wants its nonce in the proof.
-  public mutating func retakes(
-    _ request: Request, rejected: String?, wantsNonce: Bool, at now: BootInstant
-  ) -> Set<String> {
-    guard let last = given[request], last.until > now, rejected.map({ $0 == last.fingerprint }) ?? wantsNonce else {
-      return []
-    }
-    given[request] = nil
-    return last.capabilities
   }
 
   // MARK: verdicts
@@ -227,7 +192,6 @@ public struct Approvals: Hashable, Sendable {
   public mutating func grantsEnded(_ grants: Set<String>, at now: BootInstant) -> [Effect] {
     allowances = allowances.filter { !grants.contains($0.key.grant) }
     refusals = refusals.filter { !grants.contains($0.key.grant) }
-    given = given.filter { !grants.contains($0.key.grant) }
     return entries.filter { grants.contains($0.wish.request.grant) }.flatMap { entry in
       change(entry.id, at: now) { $0.grantEnded() }
     }

@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "90e9974727a1649738450d8e6b44dd629f941350f7ccadaa3928f2dbaf6f1d77"
+  public static let schemaDigest = "3ddfa550aba8ef2f75465d09c004c9357cba37369e315a6510a6b8d9d1c1f387"
 }

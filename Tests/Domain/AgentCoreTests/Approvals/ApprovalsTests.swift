@@ -162,29 +162,6 @@ import Testing
     #expect(approvals.waiting.count == 1)
   }
 
-  @Test func tokenThatTheServerRefused_isReplacedUnderTheSameApproval_once() {
-    let request = Self.wish().request
-    func given() -> Approvals {
-      var approvals = Approvals()
-      approvals.gave("fp1", for: request, approved: ["comment"], at: Self.moment(0))
-      return approvals
-    }
-    var approvals = given()
-    #expect(approvals.retakes(request, rejected: "fp2", wantsNonce: true, at: Self.moment(1)) == [])
-    #expect(approvals.retakes(request, rejected: nil, wantsNonce: false, at: Self.moment(1)) == [])
-    let other = Self.wish("https://api.test/other").request
-    #expect(approvals.retakes(other, rejected: "fp1", wantsNonce: false, at: Self.moment(1)) == [])
-    #expect(approvals.retakes(request, rejected: "fp1", wantsNonce: false, at: Self.moment(59)) == ["comment"])
-    #expect(approvals.retakes(request, rejected: "fp1", wantsNonce: false, at: Self.moment(59)) == [])
-    approvals = given()
-    #expect(approvals.retakes(request, rejected: nil, wantsNonce: true, at: Self.moment(1)) == ["comment"])
-    approvals = given()
-    #expect(approvals.retakes(request, rejected: "fp1", wantsNonce: false, at: Self.moment(60)) == [])
-    approvals = given()
-    _ = approvals.grantsEnded(["grt_1"], at: Self.moment(1))
-    #expect(approvals.retakes(request, rejected: "fp1", wantsNonce: false, at: Self.moment(1)) == [])
-  }
-
   @Test func shownURL_hasTheNamesOfItsQueryAlone() {
     let urls = [
       "https://api.test/a": "https://api.test/a", "https://api.test/a?": "https://api.test/a?",

@@ -12,7 +12,8 @@ public import Secrets
 /// if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no
 /// capability names is allowed, except that an AI agent's grant then has GET and HEAD only, and no body (1007). A
 /// WebSocket is no read: an AI agent opens one only where a capability names `WEBSOCKET`. A refusal has an entry in
-/// the audit log, too. Each answer is one use of a budget.
+/// the audit log, too. Each answer is one use of a budget, but not the repeat after a refusal of the server
+/// (`rejected`, or its nonce), once for each token.
 public enum RequestAuthorize: RPCMethod {
   public static let info = MethodInfo(
     name: "request.authorize", since: "1",
