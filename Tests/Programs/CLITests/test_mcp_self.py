@@ -158,16 +158,18 @@ class OwnServerTests(Person):
 
     def test_can(self):
         decision = {"effect": "deny", "capability": "ticket.delete", "reason": "missingRole", "failed": [], "remedies": []}
-        client = self.serve("--account", "work", answers={"authorization.check": lambda *_: decision})
+        client = self.serve("--account", "work", answers={"policy.explain": lambda *_: decision})
         text, is_error = client.tool("can", capability="ticket.delete")
         self.assertTrue(text.startswith("Not allowed."), text)
         self.assertIn("missingRole", text)
         self.assertFalse(is_error)
         self.assertEqual(
-            self.fake.params("authorization.check"), {"account": "work", "capability": "ticket.delete"})
+            self.fake.params("policy.explain"), {"account": "work", "capability": "ticket.delete"})
+        decision["reason"] = "onlineRequired"
+        self.assertIn("The tool request asks it for that first", client.tool("can", capability="ticket.delete")[0])
         decision["effect"] = "allow"
         self.assertTrue(client.tool("can", capability="x", account="home")[0].startswith("Allowed."))
-        self.assertEqual(self.fake.params("authorization.check")["account"], "home")
+        self.assertEqual(self.fake.params("policy.explain")["account"], "home")
 
     def test_a_request(self):
         client = self.serve(answers={"request.send": ANSWER})
@@ -200,6 +202,8 @@ class OwnServerTests(Person):
     def test_what_the_agent_refuses_is_an_error_of_the_tool_that_says_what_to_do(self):
         refusals = {
             "notPermitted": (Error(1007, "notPermitted", "The grant does not cover this."), "ask_access"),
+            "revoked": (Error(1007, "notPermitted", "It is over.", reason="grantRefused"), "has ended or was revoked"),
+            "provider": (Error(4001, "denied", "No.", reason="freshTokenRequired"), "Send it again in a moment"),
             "declined": (Error(4001, "denied", "No.", reason="declined"), "do not try another way"),
             "notApproved": (Error(4001, "denied", "No.", reason="notApproved"), "`lanyard approvals --watch`"),
             "policy": (Error(4001, "denied", "No.", reason="missingRole"), "policy does not allow"),

@@ -33,8 +33,8 @@ public enum AgentTool: String, CaseIterable, Sendable {
       """
     case .can:
       """
-      Tells whether a capability of the policy is allowed now, and if not, why. It changes nothing. Capabilities are names \
-      that the person's policy chose, such as ticket.comment.
+      Tells whether a capability of the policy is allowed now, and if not, why. It changes nothing and takes nothing of a \
+      budget. Capabilities are names that the person's policy chose, such as ticket.comment.
       """
     case .request:
       """
@@ -110,7 +110,7 @@ public enum AgentTool: String, CaseIterable, Sendable {
   public var methods: [String] {
     switch self {
     case .accounts: ["account.list"]
-    case .can: ["authorization.check"]
+    case .can: ["policy.explain"]
     case .request: ["request.send"]
     case .askAccess: ["access.request"]
     case .operations: ["operation.list"]

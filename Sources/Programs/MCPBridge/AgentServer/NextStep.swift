@@ -5,6 +5,11 @@ public enum NextStep {
   ///   - reason: `data.reason`, else that of the decision.
   public static func text(after name: String, reason: String?, in tool: AgentTool) -> String {
     switch (name, reason) {
+    case ("notPermitted", "grantRefused"?):
+      """
+      Your grant has ended or was revoked, so nothing can be asked for under it either. Tell the person: `lanyard grant \
+      create` makes another one.
+      """
     case ("notPermitted", _) where tool == .request:
       "Your grant does not cover this request. Ask for it with ask_access: the origin, the method, and why."
     case ("notPermitted", _):
@@ -24,6 +29,11 @@ public enum NextStep {
       """
     case ("denied", "budgetExceeded"?):
       "The hourly budget for this is used up. Do not repeat it; go on with something else."
+    case ("denied", let reason?) where isForProvider(reason):
+      """
+      The provider has to confirm the account first, and it did not do so in time. Send it again in a moment; while the \
+      provider can't be reached, go on with something else.
+      """
     case ("denied", _): "The person's policy does not allow this. Do not try another way; tell the person."
     case ("stepUpRequired", _): "Only the person can confirm this. Tell them, and send it again afterwards."
     case ("originNotAllowed", _):
@@ -38,5 +48,21 @@ public enum NextStep {
     case ("invalidParams", _), ("usage", _): "Correct the arguments."
     default: "Tell the person."
     }
+  }
+
+  /// The first words of a decision that nothing was done by.
+  public static func words(for effect: String, reason: String?) -> String {
+    switch effect {
+    case "allow": "Allowed."
+    case "readOnly": "Allowed for reading only."
+    case _ where reason.map(isForProvider) == true:
+      "Not allowed before the provider confirms the account again. The tool request asks it for that first."
+    default: "Not allowed."
+    }
+  }
+
+  /// The provider's answer may end the denial.
+  private static func isForProvider(_ reason: String) -> Bool {
+    ["onlineRequired", "freshTokenRequired", "offlineWindowExpired", "snapshotMissing", "snapshotTooOld"].contains(reason)
   }
 }

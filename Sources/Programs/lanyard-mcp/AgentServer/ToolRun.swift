@@ -74,17 +74,11 @@ struct ToolRun {
   }
 
   private func can() throws(CommandFailure) -> ToolResult {
-    try server.agent.call("authorization.check", watch: watch) { writer in
+    try server.agent.call("policy.explain", watch: watch) { writer in
       writer.member("account", account)
       writer.member("capability", arguments.text("capability"))
     } result: { decision in
-      let effect = decision["effect"]?.string ?? "deny"
-      let words =
-        switch effect {
-        case "allow": "Allowed."
-        case "readOnly": "Allowed for reading only."
-        default: "Not allowed."
-        }
+      let words = NextStep.words(for: decision["effect"]?.string ?? "deny", reason: decision["reason"]?.string)
       var writer = JSONWriter()
       writer.beginObject()
       Self.copy(["capability", "effect", "reason", "failed", "remedies", "validForSeconds"], of: decision, to: &writer)

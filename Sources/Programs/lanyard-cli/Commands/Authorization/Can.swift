@@ -11,6 +11,9 @@ struct Can: ParsableCommand {
       when, and what would help. If the provider's answer is missing, the agent asks the provider: try again a moment \
       later, or give --wait.
 
+      What is allowed counts as done: it takes a use of the capability's budget, if it has one. `lanyard policy explain` \
+      takes none.
+
       EXIT CODES:
         0  allowed, or allowed to read
         6  denied
