@@ -112,7 +112,11 @@ struct ActionTests {
       try notice("sign-in", ["userCode": "BDWP-HQPK", "verificationUri": "https://idp.example/device"])
         .contains("enter the code BDWP-HQPK"))
     #expect(try notice("decide-approval", ["verdict": "once"]) == "Allowed, this once.")
-    #expect(try notice("create-grant", ["client": "claude"]).contains("lanyard sandbox --grant claude"))
+    let requests: JSONValue = ["client": "my bot; id", "grant": "grt_1", "methods": ["request.send", "account.get"]]
+    #expect(try notice("create-grant", requests).hasSuffix("`lanyard sandbox --grant grt_1 -- COMMAND`"))
+    // A proxy has no use of these.
+    let status: JSONValue = ["client": "bot", "grant": "grt_2", "methods": ["account.list", "operation.*"]]
+    #expect(!(try notice("create-grant", status).contains("sandbox")))
     #expect(try notice("retry-revocation", ["revocations": []]) == "The token is revoked.")
     var failed = AgentAnswers()
     failed.set("done", failureCode: 6003, message: "There is no such request.")

@@ -148,8 +148,14 @@ extension WebAction {
   private static let createGrant = WebAction(
     .programs,
     { result in
-      let name = result["client"]?.string ?? "NAME"
-      return "The grant is there. Start a program under it: `lanyard sandbox --grant \(name) -- COMMAND`"
+      let methods = result["methods"]?.elements.compactMap(\.string) ?? []
+      guard methods.contains(where: (Rights.requests.methods + Rights.tokens.methods).contains) else {
+        return
+          "The grant is there. A program can use it only by its secret: a grant of `lanyard grant create` shows that, once."
+      }
+      // Several grants may have one name.
+      let id = result["grant"]?.string ?? "GRANT"
+      return "The grant is there. Start a program under it: `lanyard sandbox --grant \(id) -- COMMAND`"
     }
   ) { form throws(FormProblem) in
     let client = try required("client", form)

@@ -199,7 +199,7 @@ struct ProgramsPage {
     }
     html.literal(
       """
-      <p class="hint">No secret is shown here. Use the grant by its name, <code>lanyard sandbox --grant NAME -- COMMAND</code>; \
+      <p class="hint">No secret is shown here. A grant for requests or tokens serves by its name or id, <code>lanyard sandbox --grant NAME -- COMMAND</code>; \
       for a program that needs the secret itself: <code>lanyard grant create</code>.</p></section>
 
       """)
