@@ -21,15 +21,18 @@ public struct AllowedOrigins: Hashable, Sendable {
     Set(all.compactMap { HTTPURL($0) }.filter { $0.scheme == .https }.map(\.host)).sorted()
   }
 
+  /// - Parameter isOfGrant: the proxy serves a grant, beside which `--pass` only narrows.
   /// - Throws: the refusal of an origin that is not among them.
-  public func check(_ url: HTTPURL) throws(Refusal) {
+  public func check(_ url: HTTPURL, isOfGrant: Bool) throws(Refusal) {
     guard !contains(url) else { return }
+    let pass =
+      isOfGrant ? "a grant with --pass lets it through (`lanyard help grant create`)" : "--pass lets it through"
     throw Refusal(
       403, "originNotAllowed",
       """
       \(url.origin) is not among the origins of this proxy: \(shown). Nothing was sent. For the accounts of a provider, \
-      `lanyard provider update NAME --allowed-origin ORIGIN` lists it beside the others; without a token, --pass lets it \
-      through. Then start the proxy again.
+      `lanyard provider update NAME --allowed-origin ORIGIN` lists it beside the others; without a token, \
+      \(pass). Then start the proxy again.
       """)
   }
 

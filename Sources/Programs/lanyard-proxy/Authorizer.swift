@@ -53,7 +53,7 @@ final class Authorizer: Sendable {
     let fitting = scope.accounts.filter { $0.origins.contains(url) }
     if fitting.isEmpty {
       guard let first = scope.accounts.first else {
-        try scope.origins.check(url)
+        try scope.origins.check(url, isOfGrant: scope.grant != nil)
         throw Refusal(403, "originNotAllowed", "This proxy has no account.")
       }
       return first
@@ -186,7 +186,7 @@ final class Authorizer: Sendable {
     } catch {
       if let earlier { reject(earlier, of: account) }
       // Its words name the origins of this proxy.
-      try account.origins.contains(url) ? () : scope.origins.check(url)
+      try account.origins.contains(url) ? () : scope.origins.check(url, isOfGrant: scope.grant != nil)
       throw Refusal(error, scope.grant)
     }
   }

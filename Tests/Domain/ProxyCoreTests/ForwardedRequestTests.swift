@@ -136,6 +136,11 @@ struct ForwardedRequestTests {
     #expect(all.all == ["http://127.0.0.1:8000", "https://a.example", "https://b.example"])
     #expect(all.narrowed(to: ["https://b.example", "https://c.example"]).all == ["https://b.example"])
     #expect(all.hosts == ["a.example", "b.example"])
-    #expect(throws: Refusal.self) { try all.check(HTTPURL("https://a.example:8443/")!) }
+    let other = HTTPURL("https://a.example:8443/")!
+    let refusals = try [false, true].map { isOfGrant in
+      try #require(throws: Refusal.self) { try all.check(other, isOfGrant: isOfGrant) }
+    }
+    #expect(refusals[0].sentence.contains("without a token, --pass lets it through."))
+    #expect(refusals[1].sentence.contains("a grant with --pass lets it through (`lanyard help grant create`)"))
   }
 }
