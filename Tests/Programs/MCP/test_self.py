@@ -28,7 +28,8 @@ class OwnServer(MCPFixture):
         add_provider(self.caller, self.idp, allowedOrigins=[self.idp.issuer])
         self.alice_id = import_account(self.caller, self.idp, "alice", alias="work")
         self.caller.call("policy.set", {"name": "default", "policy": {"name": "default", "version": 1, "capabilities": {
-            "who.read": {"kind": "read", "offlineWindowSeconds": 3600},
+            # Asking what is allowed takes no use.
+            "who.read": {"kind": "read", "offlineWindowSeconds": 3600, "budget": {"perHour": 1}},
             "who.write": {"kind": "write", "offlineWindowSeconds": 3600, "approve": {"waitSeconds": 30},
                           "requests": [{"origin": self.idp.issuer, "methods": ["POST"], "path": "/*"}]}}}})
 
