@@ -95,7 +95,13 @@ Denied: work may not do order.view now.
             (("sensitivityTooHigh", {"atMost": "internal", "sensitivity": "restricted"}),
              "The data is restricted; this capability covers at most internal data."),
             (("onlineRequired", {"lastOnlineAuthAgeSeconds": 301, "onlineWithinSeconds": 300}),
+             "This needs a recent confirmation by the provider; "
              "it last confirmed this account 5 minutes ago (the policy wants at most 5 minutes ago)."),
+            # Right after a start, and after an idle minute.
+            (("onlineRequired", {"lastOnlineAuthAgeSeconds": 1}),
+             "does not know that it can be reached now; it last confirmed this account 1 second ago."),
+            (("freshTokenRequired", {"lastOnlineAuthAgeSeconds": 66}), "a confirmation by the provider within the last minute"),
+            (("freshTokenRequired", {"token": "unexpired"}), "an access token that has not expired, and there is none now."),
         ]:
             self.assertIn(words, self.told(denied(failed), code=6))
 

@@ -78,7 +78,7 @@ class FieldServiceTests(RealProvider):
         while self.lanyard("can", COMPLETE).returncode == 0:
             time.sleep(0.1)
         told = self.can(6, COMPLETE)
-        self.assertIn("This needs the provider, and it can't be reached now", told)
+        self.assertIn("This needs a recent confirmation by the provider; it last confirmed this account", told)
         self.assertIn("the provider can be reached", told)
         self.assertTrue(self.can(0, VIEW).startswith("Allowed"))
         self.assertTrue(self.can(0, NOTE).startswith("Allowed"))

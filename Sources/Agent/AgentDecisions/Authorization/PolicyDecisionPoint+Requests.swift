@@ -14,7 +14,7 @@ extension PolicyDecisionPoint {
   /// `isUse`: the request is allowed to leave now; else budgets don't count.
   package func decide(_ question: RequestQuestion, isUse: Bool = true) async throws(AgentFailure) -> RequestVerdict {
     let account = accounts.account(question.account)
-    if question.waitSeconds > 0 { try await confirm(question, of: account) }
+    var mayWait = question.waitSeconds > 0
     for _ in 0..<Self.mostTries {
       let ticket = account.dependencies.decisions.ticket()
       let names = try names(question)
@@ -27,6 +27,12 @@ extension PolicyDecisionPoint {
       let (found, policy) = try await facts(of: account, for: question, counting: counted)
       var decisions = names.map { recorded(PolicyEngine.decide($0, facts: found.facts, under: policy), found) }
       let denial = decisions.firstIndex { !$0.decision.allows(isRead: question.isRead) }
+      let wanted = denial.flatMap { _ in ProviderQuestion.joined(decisions.compactMap(\.decision.question)) }
+      if mayWait, let wanted {
+        mayWait = false
+        try await account.confirm(wanted, waitSeconds: question.waitSeconds)
+        continue
+      }
       // What is denied anyway is asked of no one.
       if denial == nil, let wish = wish(for: question, names, policy) { return .unapproved(wish) }
       let counting = decisions.map(\.decision).filter { counted.contains($0.capability) }
@@ -56,9 +62,7 @@ extension PolicyDecisionPoint {
           approved: Set(approvable(question, names, policy)), used: question.rights.used.union(uses.map(\.capability)))
         return .allowed(RequestPermit(decision: decisions.first, rights: rights, ticket: ticket))
       }
-      if question.waitSeconds == 0, let wanted = ProviderQuestion.joined(decisions.compactMap(\.decision.question)) {
-        try await account.confirm(wanted, waitSeconds: 0)
-      }
+      if question.waitSeconds == 0, let wanted { try await account.confirm(wanted, waitSeconds: 0) }
       return .denied(decisions[denial], all: decisions)
     }
     throw .overloaded("decisions about an account that keeps changing")
@@ -143,16 +147,6 @@ extension PolicyDecisionPoint {
     }
     guard let grant = caller.grant, caller.addedMethods.map(isAdded) ?? true else { return false }
     return grants.limits(of: grant).map { isAdded($0.permission.addedMethods) } ?? false
-  }
-
-  private func confirm(_ question: RequestQuestion, of account: Account) async throws(AgentFailure) {
-    let names = try names(question)
-    guard !names.isEmpty else { return }
-    let (found, policy) = try await facts(of: account, for: question)
-    let questions = names.compactMap { PolicyEngine.decide($0, facts: found.facts, under: policy).question }
-    if let wanted = ProviderQuestion.joined(questions) {
-      try await account.confirm(wanted, waitSeconds: question.waitSeconds)
-    }
   }
 }
 

@@ -28,7 +28,7 @@ struct OperationDelivery: Sendable {
     do throws(AgentFailure) {
       var question = try request.question(
         operation.capability, of: profile, for: operation.requester, within: operation.limit.scopes,
-        waitSeconds: Self.confirmationSeconds)
+        waitSeconds: PolicyDecisionPoint.confirmationSeconds)
       question.rights.approved = operation.approved
       verdict = try await worker.decisions.decide(question)
     } catch {
@@ -76,11 +76,10 @@ struct OperationDelivery: Sendable {
     }
   }
 
-  private static let confirmationSeconds = 10
-
   func offer(_ operation: Operation, of id: AccountID) async throws(AgentFailure) {
     let (_, decided) = try await worker.decisions.decide(
-      .id(id), [operation.capability], waitSeconds: Self.confirmationSeconds, within: operation.limit.scopes,
+      .id(id), [operation.capability], waitSeconds: PolicyDecisionPoint.confirmationSeconds,
+      within: operation.limit.scopes,
       // Its claim is the use.
       isUse: false)
     let decision = decided[0]

@@ -59,8 +59,11 @@ package struct OperationRequests: Sendable {
   ) async throws(AgentFailure) -> (RecordedDecision, approved: Set<String>) {
     let id = profile.id
     let decision: RecordedDecision
+    // Offline it is decided at once, and queued where the policy allows that.
+    let patience = worker.decisions.patience(with: profile.provider)
     if let request {
-      var question = try request.question(capability, of: profile, for: requester, within: limit)
+      var question = try request.question(
+        capability, of: profile, for: requester, within: limit, waitSeconds: patience)
       question.isWantedByPerson = byPerson
       switch try await worker.decisions.approved(question, isUse: false).verdict {
       case .allowed(let permit):
@@ -71,7 +74,8 @@ package struct OperationRequests: Sendable {
       case .denied(let denied, _): decision = denied
       }
     } else {
-      let (_, decided) = try await worker.decisions.decide(.id(id), [capability], within: limit, isUse: false)
+      let (_, decided) = try await worker.decisions.decide(
+        .id(id), [capability], waitSeconds: patience, within: limit, isUse: false)
       decision = decided[0]
       if decision.decision.allows(isRead: false) { return (decision, []) }
     }
@@ -175,7 +179,7 @@ extension OperationContent.Request {
   /// What the policy is asked about it, beside the capability that its client named.
   func question(
     _ capability: String, of profile: AccountProfile, for requester: RequestCaller, within limit: Set<String>?,
-    waitSeconds: Int = 0
+    waitSeconds: Int
   ) throws(AgentFailure) -> RequestQuestion {
     guard let url = HTTPURL(url) else { throw .invalidParameter("/request/url", expected: "an absolute URL") }
     var requester = requester

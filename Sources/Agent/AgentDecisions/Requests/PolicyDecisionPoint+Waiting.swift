@@ -1,13 +1,20 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentSessions
 internal import AgentStore
 
 /// Requests that wait for a person (docs/approvals.md).
 extension PolicyDecisionPoint {
   /// Each further try is after a verdict, when another policy wants one more.
   private static let mostVerdicts = 8
-  /// After the wait the provider's last confirmation may be too old for the policy: it is asked again, for this long at most.
-  private static let confirmationSeconds = 10
+  /// How long a request that is about to leave waits for the provider, where a decision lacks its confirmation.
+  static let confirmationSeconds = 10
+
+  /// As `RequestQuestion.waitSeconds`: none where the provider can't be reached, since a caller that is offline wants to know
+  /// that at once.
+  func patience(with provider: ProviderName) -> Int {
+    accounts.dependencies.connectivity.isUnreachable(provider) ? 0 : Self.confirmationSeconds
+  }
 
   /// Decides as `decide(_:)`, and has the request wait where nothing but a person's approval is missing. The account and
   /// the policy are looked at again after it. Returns the question with what was approved.
@@ -32,6 +39,7 @@ extension PolicyDecisionPoint {
       // The grant may have ended in the moment of the verdict.
       guard grants.limits(of: wish.request.grant) != nil else { throw .caller(.notCovered) }
       question.rights.approved.formUnion(approved)
+      // After the wait the provider's last confirmation may be too old for the policy.
       question.waitSeconds = Self.confirmationSeconds
     }
     throw .overloaded("decisions about a policy that keeps changing")

@@ -154,7 +154,8 @@ package final class RequestAuthorizer: Sendable {
     }
     let question = RequestQuestion(
       account: wanted.account, provider: route.provider.configuration.name, method: wanted.method,
-      hasBody: wanted.hasBody, url: url, event: .requestAuthorize, caller: wanted.limits.caller)
+      hasBody: wanted.hasBody, url: url, event: .requestAuthorize, caller: wanted.limits.caller,
+      waitSeconds: decisions.patience(with: route.provider.configuration.name))
     return (question, key, route.provider)
   }
 

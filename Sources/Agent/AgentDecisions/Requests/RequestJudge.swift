@@ -23,17 +23,17 @@ package struct RequestJudge: Sendable {
     caller.isForAgent || decisions.mayName(url.origin, at: provider)
   }
 
-  /// Decides, and waits for a person where a capability wants that.
+  /// Decides, and waits for the provider's confirmation and for a person where a capability wants that.
   func permit(_ question: RequestQuestion, until deadline: BootInstant?) async throws(AgentFailure) -> RequestPermit {
-    let (decisions, id) = (decisions, question.account)
-    guard question.isApprovable, !isUnattended else {
-      return try await decisions.decide(question).permit(of: id, isRead: question.isRead)
+    let (decisions, isUnattended) = (decisions, isUnattended)
+    var question = question
+    question.waitSeconds = decisions.patience(with: question.provider)
+    let decided = try await withDeadline(at: deadline, clock: decisions.clock) {
+      [question] () async throws(AgentFailure) in
+      isUnattended ? try await decisions.decide(question) : try await decisions.approved(question).verdict
     }
-    let decided = try await withDeadline(at: deadline, clock: decisions.clock) { () async throws(AgentFailure) in
-      try await decisions.approved(question).verdict
-    }
-    guard let decided else { throw .timedOut(id) }
-    return try decided.permit(of: id, isRead: question.isRead)
+    guard let decided else { throw .timedOut(question.account) }
+    return try decided.permit(of: question.account, isRead: question.isRead)
   }
 
   /// `url`: that of the request, or one that a redirect leads to.
@@ -61,7 +61,7 @@ struct JudgedTarget: Sendable {
   /// Decides about the target if it is a new one, or if what was decided about it does not hold any more. Returns true
   /// if something was awaited.
   ///
-  /// - Parameter deadline: until when the caller waits for a person.
+  /// - Parameter deadline: until when the caller waits for the provider or a person.
   mutating func judge(
     _ next: RequestQuestion, by judge: RequestJudge, until deadline: BootInstant?
   ) async throws(AgentFailure) -> Bool {

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// The `Account` actors in use; `AccountDirectory` makes each one when a caller first asks for its account.
 package final class AccountDirectory: Sendable {
-  private let dependencies: AccountDependencies
+  package let dependencies: AccountDependencies
   private let actors = Mutex<[AccountID: Account]>([:])
 
   package init(dependencies: AccountDependencies) { self.dependencies = dependencies }

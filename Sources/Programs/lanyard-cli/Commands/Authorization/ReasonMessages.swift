@@ -46,11 +46,9 @@ enum ReasonMessages {
     case "missingScope": missing("scope", facts)
     case "missingEntitlement": missing("entitlement", facts)
     case "forbidden": forbidden(facts)
-    case "onlineRequired": "This needs the provider, and it can't be reached now" + sinceConfirmed(facts) + "."
-    case "freshTokenRequired":
-      facts.list("token") == nil
-        ? "This needs a recent confirmation by the provider" + sinceConfirmed(facts) + "."
-        : "This needs an access token that has not expired, and there is none now."
+    case "freshTokenRequired" where facts.list("token") != nil:
+      "This needs an access token that has not expired, and there is none now."
+    case "onlineRequired", "freshTokenRequired": online(reason, facts) + sinceConfirmed(facts) + "."
     case "offlineWindowExpired": offlineWindowExpired(facts)
     case "stepUpRequired": stepUpRequired(facts)
     case "sensitivityTooHigh": sensitivityTooHigh(facts)
@@ -63,6 +61,14 @@ enum ReasonMessages {
   static func clockSuspect(_ facts: ReasonFacts) -> String {
     let distance = facts.span("behindSeconds").map { "\($0) behind" } ?? "behind"
     return "This machine's clock is \(distance) the time that the provider told, so no time limit can be trusted."
+  }
+
+  /// Without a limit of the policy, being online is more than a confirmation (docs/offline.md, Policy).
+  private static func online(_ reason: String, _ facts: ReasonFacts) -> String {
+    if facts.number("onlineWithinSeconds") != nil { return "This needs a recent confirmation by the provider" }
+    return reason == "onlineRequired"
+      ? "This needs the provider, and the agent does not know that it can be reached now"
+      : "This needs a confirmation by the provider within the last minute, and an access token that has not expired"
   }
 
   private static func sinceConfirmed(_ facts: ReasonFacts) -> String {
