@@ -211,7 +211,7 @@ class Installers(ProxyFixture):
         self.assertEqual(self.api.tokens(), [self.token("work")])
 
 
-@in_quick_form("test_the_command_has_the_proxy_and_no_token")
+@in_quick_form("test_the_command_has_the_proxy_and_no_token", "test_a_grant_that_limits_the_caller_limits_the_command")
 class Environment(ProxyFixture):
     """What the command of `lanyard exec --proxy` is given."""
 
@@ -231,13 +231,24 @@ class Environment(ProxyFixture):
                      "AWS_CA_BUNDLE"):
             self.assertEqual(variables[name], variables["SSL_CERT_FILE"])
         self.assertNotIn("DENO_CERT", variables)
-        for name in ("no_proxy", "NO_PROXY", "SSL_CERT_DIR", "LANYARD_TOKEN", "LANYARD_TOKEN_FILE", "LANYARD_GRANT_FILE"):
+        for name in ("no_proxy", "NO_PROXY", "SSL_CERT_DIR", "LANYARD_TOKEN", "LANYARD_TOKEN_FILE"):
             self.assertNotIn(name, variables)
         self.assertEqual(variables["LANYARD_ACCOUNT"], self.alice)
         self.assertNotIn(secret, arguments)
         self.assertNotIn(self.token("work"), environment)
         # The file went with the proxy.
         self.assertFalse(os.path.exists(variables["SSL_CERT_FILE"]))
+
+    def test_a_grant_that_limits_the_caller_limits_the_command(self) -> None:
+        made = self.caller.call("grant.create", {"client": "ci", "accounts": ["work"], "methods": ["*"]})
+        path = self.write("grant", made["secret"])
+        os.chmod(path, 0o600)
+        for named in (("work",), ()):
+            ran = self.tool(
+                LANYARD, "exec", "--proxy", *named, "--", LANYARD, "token", "home", status=6, LANYARD_GRANT_FILE=path)
+            self.assertEqual(ran.stdout, "")
+        self.assertEqual(self.through("curl", "-sS", self.api.origin, LANYARD_GRANT_FILE=path).stdout, "hello\n")
+        self.assertEqual(self.api.tokens(), [self.token("work")])
 
     def test_exit_codes_are_the_commands(self) -> None:
         self.through("sh", "-c", "exit 7", status=7)

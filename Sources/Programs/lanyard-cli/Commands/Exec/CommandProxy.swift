@@ -176,6 +176,9 @@ extension ChildEnvironment {
     "npm_config_cafile",
   ]
 
-  /// Of the variables of this project: neither tokens nor grants.
-  private static let kept: Set<String> = ["LANYARD_ACCOUNT", "LANYARD_NO_START", "LANYARD_SOCKET", "LANYARD_STATE_DIR"]
+  /// Of the variables of this project: no tokens. Without the grant that limits this process the command could do more than
+  /// it.
+  private static let kept: Set<String> = [
+    "LANYARD_ACCOUNT", "LANYARD_GRANT_FILE", "LANYARD_NO_START", "LANYARD_SOCKET", "LANYARD_STATE_DIR",
+  ]
 }
