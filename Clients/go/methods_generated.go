@@ -955,9 +955,13 @@ func (m *AccountMethods) Rename(ctx context.Context, params *AccountRenameParams
 type AccountResolveParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Selector *string `json:"selector,omitempty"`
+	// What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`; `WorkingDirectory` does not count
+	// then. With `URL`: of several accounts that fit, this one. One that does not fit is passed over; one that is
+	// unknown is `ErrAccountNotFound`.
+	Preferred *string `json:"preferred,omitempty"`
 	// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above decides
-	// if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account is
-	// chosen in its place.
+	// if the person trusts it as it is (`lanyard trust`). One that the person trusted and that has changed, or can't
+	// be read now, is -32602: no other account is chosen in its place.
 	WorkingDirectory *string `json:"workingDirectory,omitempty"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`
@@ -973,9 +977,9 @@ type AccountResolveParams struct {
 // Resolve tells which account a command in a directory would use, or which one answers for a URL, and why.
 //
 // With `URL`: the account of the rule with the longest pattern that covers it; without a rule an account whose
-// provider lists the URL's origin in `AllowedOrigins`. Between several of them `User` decides, then the directory,
-// then the active account. An account that neither a rule nor its provider opens to this origin is never chosen, also
-// not by `selector`: `ErrNotFound`.
+// provider lists the URL's origin in `AllowedOrigins`. Between several of them `User` decides, then `preferred`, or
+// without it the directory, then the active account. An account that neither a rule nor its provider opens to this
+// origin is never chosen, also not by `selector`: `ErrNotFound`.
 //
 // The params may be nil.
 //

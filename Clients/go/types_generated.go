@@ -480,15 +480,16 @@ const (
 )
 
 // ResolutionBasis: Why an account was chosen. `selector`: the caller named it, by `selector` or by `User`. `rule`: a
-// rule gives it the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of
-// those whose provider lists the URL's origin, it is the only one. `active`: it is the active account. A newer agent
-// may send other words.
+// rule gives it the URL. `preferred`: the caller prefers it, by `preferred`. `directory`: a `.lanyard` file names it.
+// `issuer`: of the accounts at that issuer, or of those whose provider lists the URL's origin, it is the only one.
+// `active`: it is the active account. A newer agent may send other words.
 type ResolutionBasis string
 
 // The words of ResolutionBasis that this version knows.
 const (
 	ResolutionBasisSelector  ResolutionBasis = "selector"
 	ResolutionBasisRule      ResolutionBasis = "rule"
+	ResolutionBasisPreferred ResolutionBasis = "preferred"
 	ResolutionBasisDirectory ResolutionBasis = "directory"
 	ResolutionBasisIssuer    ResolutionBasis = "issuer"
 	ResolutionBasisActive    ResolutionBasis = "active"
@@ -841,9 +842,9 @@ type AccountResolveResult struct {
 	// person.
 	Account string `json:"account"`
 	// Why an account was chosen. `selector`: the caller named it, by `selector` or by `User`. `rule`: a rule gives it
-	// the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those whose
-	// provider lists the URL's origin, it is the only one. `active`: it is the active account. One of `selector`,
-	// `rule`, `directory`, `issuer`, `active`.
+	// the URL. `preferred`: the caller prefers it, by `preferred`. `directory`: a `.lanyard` file names it. `issuer`:
+	// of the accounts at that issuer, or of those whose provider lists the URL's origin, it is the only one.
+	// `active`: it is the active account. One of `selector`, `rule`, `preferred`, `directory`, `issuer`, `active`.
 	Because ResolutionBasis `json:"because"`
 	// The rule that chose the account.
 	Rule *string `json:"rule,omitempty"`

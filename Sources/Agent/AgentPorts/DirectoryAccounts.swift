@@ -1,7 +1,7 @@
 /// Finds the account that a working directory selects: the nearest `.lanyard` file upward, if the person trusts it
 /// (docs/protocol.md, Account selector).
 public protocol DirectoryAccounts: Sendable {
-  /// The account name in the file; nil if there is no file, or one that the person does not trust as it is.
+  /// The account name in the file; nil if there is no file, or one that the person never trusted.
   ///
   /// - Parameter directory: an absolute path, or a `file:` URL of one that is not UTF-8.
   /// - Throws: `DirectoryAccountsFailure` if that can't be told: another account must not be taken instead.
@@ -12,7 +12,7 @@ public protocol DirectoryAccounts: Sendable {
 public enum DirectoryAccountsFailure: Error, Sendable {
   /// Directories can't be searched now.
   case unavailable
-  /// The nearest `.lanyard` file, or a directory on the way to it, can't be read.
+  /// The nearest `.lanyard` file is not as the person trusted it, or can't be read.
   case unreadable
   /// Not an absolute path.
   case noDirectory

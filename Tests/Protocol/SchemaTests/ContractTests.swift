@@ -182,7 +182,7 @@ struct ContractTests {
     ("dataDisposition", "sealed erased erasurePending"),
     ("revocationOutcome", "confirmed queued refused abandoned unsupported notNeeded"),
     ("effect", "allow deny readOnly"),
-    ("resolutionBasis", "selector rule directory issuer active"), ("revocationScope", "token family grant"),
+    ("resolutionBasis", "selector rule preferred directory issuer active"), ("revocationScope", "token family grant"),
     ("tokenReuse", "none grace strict"), ("unknownOutcomeRule", "reauthenticate replayOnce replayLast"),
     ("machineGrantType", "clientCredentials jwtBearer githubApp tokenFile"),
     ("accountKind", "openid secret client"), ("placementPlace", "header basic query path"),

@@ -1002,12 +1002,14 @@ class Remedy(OpenEnum):
 
 class ResolutionBasis(OpenEnum):
     """Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives
-    it the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those
-    whose provider lists the URL's origin, it is the only one. `active`: it is the active account.
+    it the URL. `preferred`: the caller prefers it, by `preferred`. `directory`: a `.lanyard` file names it.
+    `issuer`: of the accounts at that issuer, or of those whose provider lists the URL's origin, it is the only
+    one. `active`: it is the active account.
     """
 
     SELECTOR = "selector"
     RULE = "rule"
+    PREFERRED = "preferred"
     DIRECTORY = "directory"
     ISSUER = "issuer"
     ACTIVE = "active"
@@ -1370,9 +1372,10 @@ class AccountResolveResult(Record):
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         because: Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a
-            rule gives it the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer,
-            or of those whose provider lists the URL's origin, it is the only one. `active`: it is the active account.
-            One of `selector`, `rule`, `directory`, `issuer`, `active`.
+            rule gives it the URL. `preferred`: the caller prefers it, by `preferred`. `directory`: a `.lanyard` file
+            names it. `issuer`: of the accounts at that issuer, or of those whose provider lists the URL's origin, it
+            is the only one. `active`: it is the active account. One of `selector`, `rule`, `preferred`, `directory`,
+            `issuer`, `active`.
         rule: The rule that chose the account.
     """
 
@@ -6288,6 +6291,7 @@ class AccountMethods:
         self,
         *,
         selector: Optional[str] = None,
+        preferred: Optional[str] = None,
         working_directory: Optional[str] = None,
         issuer: Optional[str] = None,
         url: Optional[str] = None,
@@ -6296,16 +6300,19 @@ class AccountMethods:
         """Tells which account a command in a directory would use, or which one answers for a URL, and why.
 
         With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
-        provider lists the URL's origin in `allowed_origins`. Between several of them `user` decides, then the
-        directory, then the active account. An account that neither a rule nor its provider opens to this origin is
-        never chosen, also not by `selector`: `NotFound`.
+        provider lists the URL's origin in `allowed_origins`. Between several of them `user` decides, then `preferred`,
+        or without it the directory, then the active account. An account that neither a rule nor its provider opens to
+        this origin is never chosen, also not by `selector`: `NotFound`.
 
         Args:
             selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
                 no wildcard.
+            preferred: What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`;
+                `working_directory` does not count then. With `url`: of several accounts that fit, this one. One that
+                does not fit is passed over; one that is unknown is `AccountNotFound`.
             working_directory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard`
-                file in it or above decides if the person trusts it as it is (`lanyard trust`). One that can't be read
-                is -32602: no other account is chosen in its place.
+                file in it or above decides if the person trusts it as it is (`lanyard trust`). One that the person
+                trusted and that has changed, or can't be read now, is -32602: no other account is chosen in its place.
             issuer: A URL.
             url: The URL of a resource that a tool wants a token for.
             user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail
@@ -6327,6 +6334,7 @@ class AccountMethods:
             "account.resolve",
             {
                 "selector": selector,
+                "preferred": preferred,
                 "workingDirectory": working_directory,
                 "issuer": issuer,
                 "url": url,
@@ -6641,6 +6649,7 @@ class AsyncAccountMethods:
         self,
         *,
         selector: Optional[str] = None,
+        preferred: Optional[str] = None,
         working_directory: Optional[str] = None,
         issuer: Optional[str] = None,
         url: Optional[str] = None,
@@ -6649,16 +6658,19 @@ class AsyncAccountMethods:
         """Tells which account a command in a directory would use, or which one answers for a URL, and why.
 
         With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
-        provider lists the URL's origin in `allowed_origins`. Between several of them `user` decides, then the
-        directory, then the active account. An account that neither a rule nor its provider opens to this origin is
-        never chosen, also not by `selector`: `NotFound`.
+        provider lists the URL's origin in `allowed_origins`. Between several of them `user` decides, then `preferred`,
+        or without it the directory, then the active account. An account that neither a rule nor its provider opens to
+        this origin is never chosen, also not by `selector`: `NotFound`.
 
         Args:
             selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
                 no wildcard.
+            preferred: What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`;
+                `working_directory` does not count then. With `url`: of several accounts that fit, this one. One that
+                does not fit is passed over; one that is unknown is `AccountNotFound`.
             working_directory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard`
-                file in it or above decides if the person trusts it as it is (`lanyard trust`). One that can't be read
-                is -32602: no other account is chosen in its place.
+                file in it or above decides if the person trusts it as it is (`lanyard trust`). One that the person
+                trusted and that has changed, or can't be read now, is -32602: no other account is chosen in its place.
             issuer: A URL.
             url: The URL of a resource that a tool wants a token for.
             user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail
@@ -6680,6 +6692,7 @@ class AsyncAccountMethods:
             "account.resolve",
             {
                 "selector": selector,
+                "preferred": preferred,
                 "workingDirectory": working_directory,
                 "issuer": issuer,
                 "url": url,

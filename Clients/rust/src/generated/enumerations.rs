@@ -191,10 +191,12 @@ words! {
     }
 
     /// Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives
-    /// it the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those
-    /// whose provider lists the URL's origin, it is the only one. `active`: it is the active account.
+    /// it the URL. `preferred`: the caller prefers it, by `preferred`. `directory`: a `.lanyard` file names it.
+    /// `issuer`: of the accounts at that issuer, or of those whose provider lists the URL's origin, it is the only
+    /// one. `active`: it is the active account.
     ResolutionBasis {
-        Selector = "selector", Rule = "rule", Directory = "directory", Issuer = "issuer", Active = "active",
+        Selector = "selector", Rule = "rule", Preferred = "preferred", Directory = "directory", Issuer = "issuer",
+        Active = "active",
     }
 
     /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was

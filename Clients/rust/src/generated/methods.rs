@@ -231,8 +231,8 @@ methods! {
         ///
         /// With `url`: the account of the rule with the longest pattern that covers it; without a rule an account
         /// whose provider lists the URL's origin in `allowed_origins`. Between several of them `user` decides, then
-        /// the directory, then the active account. An account that neither a rule nor its provider opens to this
-        /// origin is never chosen, also not by `selector`: `ErrorCode::NotFound`.
+        /// `preferred`, or without it the directory, then the active account. An account that neither a rule nor its
+        /// provider opens to this origin is never chosen, also not by `selector`: `ErrorCode::NotFound`.
         "account.resolve" resolve(AccountResolveParams) -> AccountResolveResult or [
             AccountNotFound, AccountAmbiguous, NotFound, StoreUnavailable, Integrity,
         ];

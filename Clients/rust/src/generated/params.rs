@@ -439,9 +439,13 @@ inputs! {
     AccountResolveParams {} optional {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         selector: String,
+        /// What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`; `working_directory` does not
+        /// count then. With `url`: of several accounts that fit, this one. One that does not fit is passed over; one
+        /// that is unknown is `ErrorCode::AccountNotFound`.
+        preferred: String,
         /// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above
-        /// decides if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other
-        /// account is chosen in its place.
+        /// decides if the person trusts it as it is (`lanyard trust`). One that the person trusted and that has
+        /// changed, or can't be read now, is -32602: no other account is chosen in its place.
         working_directory = "workingDirectory": String,
         /// A URL.
         issuer: String,

@@ -150,9 +150,10 @@ records! {
         /// person.
         account: String,
         /// Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule
-        /// gives it the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of
-        /// those whose provider lists the URL's origin, it is the only one. `active`: it is the active account. One
-        /// of `selector`, `rule`, `directory`, `issuer`, `active`.
+        /// gives it the URL. `preferred`: the caller prefers it, by `preferred`. `directory`: a `.lanyard` file names
+        /// it. `issuer`: of the accounts at that issuer, or of those whose provider lists the URL's origin, it is the
+        /// only one. `active`: it is the active account. One of `selector`, `rule`, `preferred`, `directory`,
+        /// `issuer`, `active`.
         because: ResolutionBasis,
     } optional {
         /// The rule that chose the account.

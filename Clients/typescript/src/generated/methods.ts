@@ -760,9 +760,9 @@ export class AccountMethods {
    * Tells which account a command in a directory would use, or which one answers for a URL, and why.
    *
    * With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
-   * provider lists the URL's origin in `allowedOrigins`. Between several of them `user` decides, then the directory,
-   * then the active account. An account that neither a rule nor its provider opens to this origin is never chosen, also
-   * not by `selector`: `NotFoundError`.
+   * provider lists the URL's origin in `allowedOrigins`. Between several of them `user` decides, then `preferred`, or
+   * without it the directory, then the active account. An account that neither a rule nor its provider opens to this
+   * origin is never chosen, also not by `selector`: `NotFoundError`.
    *
    * @returns With `account`, `because`, `rule`.
    * @throws `AccountNotFoundError` - No account matches.

@@ -387,12 +387,14 @@ export type Remedy = Open<
 
 /**
  * Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives it the
- * URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those whose provider
- * lists the URL's origin, it is the only one. `active`: it is the active account.
+ * URL. `preferred`: the caller prefers it, by `preferred`. `directory`: a `.lanyard` file names it. `issuer`: of the
+ * accounts at that issuer, or of those whose provider lists the URL's origin, it is the only one. `active`: it is the
+ * active account.
  */
 export type ResolutionBasis = Open<
   | "selector"
   | "rule"
+  | "preferred"
   | "directory"
   | "issuer"
   | "active"
@@ -716,9 +718,9 @@ export interface AccountResolveResult {
   readonly account: string;
   /**
    * Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives it the
-   * URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those whose provider
-   * lists the URL's origin, it is the only one. `active`: it is the active account. One of `selector`, `rule`,
-   * `directory`, `issuer`, `active`.
+   * URL. `preferred`: the caller prefers it, by `preferred`. `directory`: a `.lanyard` file names it. `issuer`: of the
+   * accounts at that issuer, or of those whose provider lists the URL's origin, it is the only one. `active`: it is the
+   * active account. One of `selector`, `rule`, `preferred`, `directory`, `issuer`, `active`.
    */
   readonly because: ResolutionBasis;
   /** The rule that chose the account. */
@@ -3186,9 +3188,15 @@ export interface AccountResolveParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly selector?: string | undefined;
   /**
+   * What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`; `workingDirectory` does not count
+   * then. With `url`: of several accounts that fit, this one. One that does not fit is passed over; one that is unknown
+   * is `AccountNotFoundError`.
+   */
+  readonly preferred?: string | undefined;
+  /**
    * An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above decides if
-   * the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account is chosen in
-   * its place.
+   * the person trusts it as it is (`lanyard trust`). One that the person trusted and that has changed, or can't be read
+   * now, is -32602: no other account is chosen in its place.
    */
   readonly workingDirectory?: string | undefined;
   /** A URL. */

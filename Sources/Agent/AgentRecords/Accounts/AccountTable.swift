@@ -89,16 +89,27 @@ extension AccountTable {
     case .id(let id):
       guard let profile = profiles[id] else { throw notFound }
       return profile
-    case .alias(let alias):
-      let matches = index.accounts(named: alias).sorted().compactMap { profiles[$0] }
+    case .alias:
+      let matches = named(selector)
       guard let first = matches.first else { throw notFound }
       guard matches.count == 1 else { throw .accountAmbiguous(matches.map(\.id)) }
       return first
     }
   }
 
+  /// The accounts that a selector names; none for an unknown one.
+  package func named(_ selector: AccountSelector) -> [AccountProfile] {
+    let ids: [AccountID] =
+      switch selector {
+      case .active: active.map { [$0] } ?? []
+      case .id(let id): [id]
+      case .alias(let alias): index.accounts(named: alias).sorted()
+      }
+    return ids.compactMap { profiles[$0] }
+  }
+
   /// The failure for an unknown name: `integrity` if it may belong to a profile that does not open.
-  private var notFound: AgentFailure { damagedPartitions.isEmpty ? .accountNotFound : .vault(.integrity) }
+  package var notFound: AgentFailure { damagedPartitions.isEmpty ? .accountNotFound : .vault(.integrity) }
 
   /// The account that a person has at a provider, signed in or not. Erased ones are found by
   /// `OpenVault.profile(of:at:)`.

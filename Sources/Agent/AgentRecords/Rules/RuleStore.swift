@@ -107,6 +107,7 @@ package struct RuleStore {
     } catch {
       switch error {
       case .noneFits: throw .notFound(.answer)
+      case .unknown: throw vault.directory.notFound
       case .ambiguous(let accounts): throw .accountAmbiguous(accounts)
       }
     }

@@ -132,7 +132,7 @@ enum AccountRenameHandler: MethodHandler {
 }
 
 /// Selects the account for a program, with the reason (docs/protocol.md, Account selector): a named account comes
-/// first, then the directory's, then the issuer's, then the active one.
+/// first, then the preferred one, the directory's, the issuer's, and the active one.
 enum AccountResolveHandler: MethodHandler {
   typealias Method = AccountResolve
 
@@ -148,6 +148,9 @@ enum AccountResolveHandler: MethodHandler {
         account = try await vault.profile(call.pinned(selector)).id
       }
       return AccountResolve.Result(account: account, because: .selector)
+    }
+    if let preferred = params.preferred {
+      return AccountResolve.Result(account: try only(await named(preferred, call)), because: .preferred)
     }
     if let directory = params.workingDirectory, let word = try await word(for: directory, call) {
       return AccountResolve.Result(
@@ -181,7 +184,9 @@ enum AccountResolveHandler: MethodHandler {
     case nil: break
     }
     if hints.selected == [] { throw .accountNotFound }
-    if let directory = params.workingDirectory, let word = try await word(for: directory, call) {
+    if let preferred = params.preferred {
+      hints.preferred = try await named(preferred, call).map(\.id)
+    } else if let directory = params.workingDirectory, let word = try await word(for: directory, call) {
       hints.directory = try await matches(word, byName: false, call).map(\.id)
     }
     let chosen = try await call.agent.vault.read { [hints] vault throws(AgentFailure) in
@@ -193,6 +198,7 @@ enum AccountResolveHandler: MethodHandler {
       switch chosen.basis {
       case .selector, .user: (.selector, nil)
       case .rule(let name): (.rule, name)
+      case .preferred: (.preferred, nil)
       case .directory: (.directory, nil)
       case .active: (.active, nil)
       case .provider: (.issuer, nil)
@@ -208,10 +214,16 @@ enum AccountResolveHandler: MethodHandler {
       switch error {
       case .unavailable: throw .overloaded("files that name accounts can't be searched for")
       case .unreadable:
-        throw .invalidParameter("/workingDirectory", expected: "a directory whose `.lanyard` file can be read")
+        throw .invalidParameter(
+          "/workingDirectory", expected: "a directory whose `.lanyard` file is as the person trusted it")
       case .noDirectory: throw .invalidParameter("/workingDirectory", expected: "an absolute path")
       }
     }
+  }
+
+  /// By id or alias alone: a mail address or a name is chosen by the provider, and stands in no variable.
+  private static func named(_ selector: AccountSelector, _ call: Call) async throws(AgentFailure) -> [AccountProfile] {
+    try await call.agent.vault.read { vault throws(AgentFailure) in vault.directory.named(selector).filter(call.sees) }
   }
 
   private static func matches(

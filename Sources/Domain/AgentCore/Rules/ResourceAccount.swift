@@ -12,6 +12,8 @@ public struct ResourceAccount: Hashable, Sendable {
     case rule(String)
     /// The name that the tool knows the person by.
     case user
+    /// The caller prefers it.
+    case preferred
     case directory
     case active
     /// It is the only account that fits.
@@ -22,6 +24,8 @@ public struct ResourceAccount: Hashable, Sendable {
     /// No rule covers the URL, and no provider of an account lists its origin.
     case noneFits
     case ambiguous([AccountID])
+    /// The preference, or the `.lanyard` file, names no account that the caller may see. No other one is chosen in its place.
+    case unknown
   }
 
   /// A rule as the decision sees it.
@@ -57,15 +61,19 @@ public struct ResourceAccount: Hashable, Sendable {
     /// The accounts that the caller named; nil if it named none.
     public var selected: [AccountID]?
     public var user: String?
-    /// The accounts that the `.lanyard` file of the directory names.
-    public var directory: [AccountID]
+    /// The accounts that the caller prefers; nil if it prefers none.
+    public var preferred: [AccountID]?
+    /// The accounts that the `.lanyard` file of the directory names; nil without a file. A preference comes in its place.
+    public var directory: [AccountID]?
     public var active: AccountID?
 
     public init(
-      selected: [AccountID]? = nil, user: String? = nil, directory: [AccountID] = [], active: AccountID? = nil
+      selected: [AccountID]? = nil, user: String? = nil, preferred: [AccountID]? = nil,
+      directory: [AccountID]? = nil, active: AccountID? = nil
     ) {
       self.selected = selected
       self.user = user
+      self.preferred = preferred
       self.directory = directory
       self.active = active
     }
@@ -99,6 +107,7 @@ public struct ResourceAccount: Hashable, Sendable {
     let fitting = candidates.filter { candidate in
       longest.isEmpty ? candidate.fitsByProvider : longest.contains { $0.account == candidate.account }
     }
+    guard !fitting.isEmpty else { throw .noneFits }
     func found(_ account: AccountID, _ basis: Basis) -> ResourceAccount {
       // Of several rules one is the reason, whatever chose it.
       ResourceAccount(account, longest.first { $0.account == account }.map { .rule($0.name) } ?? basis)
@@ -108,8 +117,12 @@ public struct ResourceAccount: Hashable, Sendable {
       if named.count == 1 { return found(named[0].account, .user) }
       if named.count > 1 { throw .ambiguous(named.map(\.account)) }
     }
-    let inDirectory = fitting.filter { hints.directory.contains($0.account) }
-    if inDirectory.count == 1 { return found(inDirectory[0].account, .directory) }
+    if let preferred = hints.preferred ?? hints.directory {
+      guard !preferred.isEmpty else { throw .unknown }
+      let named = fitting.filter { preferred.contains($0.account) }
+      if named.count == 1 { return found(named[0].account, hints.preferred == nil ? .directory : .preferred) }
+      if named.count > 1 { throw .ambiguous(named.map(\.account)) }
+    }
     if let active = fitting.first(where: { $0.account == hints.active }) { return found(active.account, .active) }
     return ResourceAccount(try only(fitting.map(\.account)), .provider)
   }

@@ -347,11 +347,13 @@ public enum WireRemedy: String, CaseIterable, Hashable, Sendable {
 }
 
 /// Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives it
-/// the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those whose
-/// provider lists the URL's origin, it is the only one. `active`: it is the active account.
+/// the URL. `preferred`: the caller prefers it, by `preferred`. `directory`: a `.lanyard` file names it. `issuer`: of
+/// the accounts at that issuer, or of those whose provider lists the URL's origin, it is the only one. `active`: it
+/// is the active account.
 public enum WireResolutionBasis: String, CaseIterable, Hashable, Sendable {
   case selector
   case rule
+  case preferred
   case directory
   case issuer
   case active

@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "3ddfa550aba8ef2f75465d09c004c9357cba37369e315a6510a6b8d9d1c1f387"
+  public static let schemaDigest = "afb0d116b3d2bd63b14ff4d3dd334074b784579d3963bf774ce0c5e66df6106e"
 }

@@ -42,6 +42,29 @@ struct ResourceAccountTests {
     #expect(throws: ResourceAccount.Refusal.ambiguous([ids[0], ids[1]])) { try choose(fitting: [0, 1]) }
   }
 
+  @Test func aPreference_comesAfterTheUserAndInPlaceOfTheDirectory() throws {
+    let hints = ResourceAccount.Hints(preferred: [ids[1]], directory: [ids[2]], active: ids[0])
+    #expect(try choose(fitting: [0, 1, 2], hints).basis == .preferred)
+    #expect(try choose(fitting: [0, 1, 2], hints).account == ids[1])
+    #expect(try choose(fitting: [0, 2], hints).basis == .active)
+    #expect(try choose(fitting: [0, 1], .init(user: "name0", preferred: [ids[1]])).account == ids[0])
+    #expect(try choose(rules: [rule("host", "https://git.example", 0)], fitting: [1], hints).account == ids[0])
+    #expect(throws: ResourceAccount.Refusal.noneFits) { try choose(hints) }
+    #expect(throws: ResourceAccount.Refusal.ambiguous([ids[0], ids[1]])) {
+      try choose(fitting: [0, 1], .init(preferred: [ids[0], ids[1]], active: ids[0]))
+    }
+  }
+
+  @Test func aPreferenceOrAFileThatNamesNoAccount_isNotPassedOver() throws {
+    for hints in [ResourceAccount.Hints(preferred: [], active: ids[0]), .init(directory: [], active: ids[0])] {
+      #expect(throws: ResourceAccount.Refusal.unknown) { try choose(fitting: [0, 1], hints) }
+      #expect(throws: ResourceAccount.Refusal.unknown) { try choose(fitting: [0], hints) }
+      // What answers without them is no matter of theirs.
+      #expect(throws: ResourceAccount.Refusal.noneFits) { try choose(hints) }
+      #expect(try choose(rules: [rule("host", "https://git.example", 1)], hints).account == ids[1])
+    }
+  }
+
   @Test func rulesOfOnePattern_areToldApart() throws {
     let rules = [rule("a", "https://git.example/acme/*", 0), rule("b", "https://git.example/acme/*", 1)]
     #expect(try choose(rules: rules, .init(user: "name1")).basis == .rule("b"))

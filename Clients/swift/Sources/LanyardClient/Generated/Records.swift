@@ -489,9 +489,9 @@ public struct AccountResolveResult: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
   /// Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives it
-  /// the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those whose
-  /// provider lists the URL's origin, it is the only one. `active`: it is the active account. One of `selector`,
-  /// `rule`, `directory`, `issuer`, `active`.
+  /// the URL. `preferred`: the caller prefers it, by `preferred`. `directory`: a `.lanyard` file names it. `issuer`:
+  /// of the accounts at that issuer, or of those whose provider lists the URL's origin, it is the only one. `active`:
+  /// it is the active account. One of `selector`, `rule`, `preferred`, `directory`, `issuer`, `active`.
   public var because: ResolutionBasis
   /// The rule that chose the account.
   public var rule: String?

@@ -814,8 +814,9 @@ public struct Remedy: Word, WireWord {
 }
 
 /// Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives it
-/// the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those whose
-/// provider lists the URL's origin, it is the only one. `active`: it is the active account.
+/// the URL. `preferred`: the caller prefers it, by `preferred`. `directory`: a `.lanyard` file names it. `issuer`: of
+/// the accounts at that issuer, or of those whose provider lists the URL's origin, it is the only one. `active`: it
+/// is the active account.
 public struct ResolutionBasis: Word, WireWord {
   /// The word on the wire.
   public let rawValue: String
@@ -826,6 +827,8 @@ public struct ResolutionBasis: Word, WireWord {
   public static let selector = ResolutionBasis(rawValue: "selector")
   /// `rule`.
   public static let rule = ResolutionBasis(rawValue: "rule")
+  /// `preferred`.
+  public static let preferred = ResolutionBasis(rawValue: "preferred")
   /// `directory`.
   public static let directory = ResolutionBasis(rawValue: "directory")
   /// `issuer`.
@@ -834,7 +837,7 @@ public struct ResolutionBasis: Word, WireWord {
   public static let active = ResolutionBasis(rawValue: "active")
 
   /// The words that this version knows.
-  public static let known: [ResolutionBasis] = [.selector, .rule, .directory, .issuer, .active]
+  public static let known: [ResolutionBasis] = [.selector, .rule, .preferred, .directory, .issuer, .active]
 }
 
 /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached

@@ -293,6 +293,7 @@ enum TypedCalls {
     case "account.resolve":
       return try await methods.resolve(
         selector: params.optional("selector"),
+        preferred: params.optional("preferred"),
         workingDirectory: params.optional("workingDirectory"),
         issuer: params.optional("issuer"),
         url: params.optional("url"),

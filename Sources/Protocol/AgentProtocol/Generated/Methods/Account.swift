@@ -326,9 +326,9 @@ public enum AccountRename: RPCMethod {
 /// Tells which account a command in a directory would use, or which one answers for a URL, and why.
 ///
 /// With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
-/// provider lists the URL's origin in `allowedOrigins`. Between several of them `user` decides, then the directory,
-/// then the active account. An account that neither a rule nor its provider opens to this origin is never chosen,
-/// also not by `selector`: `notFound`.
+/// provider lists the URL's origin in `allowedOrigins`. Between several of them `user` decides, then `preferred`, or
+/// without it the directory, then the active account. An account that neither a rule nor its provider opens to this
+/// origin is never chosen, also not by `selector`: `notFound`.
 public enum AccountResolve: RPCMethod {
   public static let info = MethodInfo(
     name: "account.resolve", since: "1",
@@ -339,9 +339,13 @@ public enum AccountResolve: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var selector: AccountSelector?
+    /// What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`; `workingDirectory` does not count
+    /// then. With `url`: of several accounts that fit, this one. One that does not fit is passed over; one that is
+    /// unknown is `accountNotFound`.
+    public var preferred: AccountSelector?
     /// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above
-    /// decides if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account
-    /// is chosen in its place.
+    /// decides if the person trusts it as it is (`lanyard trust`). One that the person trusted and that has changed,
+    /// or can't be read now, is -32602: no other account is chosen in its place.
     public var workingDirectory: String?
     public var issuer: String?
     /// The URL of a resource that a tool wants a token for.
@@ -353,6 +357,7 @@ public enum AccountResolve: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var selector: AccountSelector?
+      var preferred: AccountSelector?
       var workingDirectory: String?
       var issuer: String?
       var url: String?
@@ -360,6 +365,8 @@ public enum AccountResolve: RPCMethod {
       for (memberName, memberValue) in node.members {
         if memberName.isText("selector") {
           selector = try reading("selector") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("preferred") {
+          preferred = try reading("preferred") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
         } else if memberName.isText("workingDirectory") {
           workingDirectory = try reading("workingDirectory") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...4096)) }
         } else if memberName.isText("issuer") {
@@ -373,6 +380,7 @@ public enum AccountResolve: RPCMethod {
         }
       }
       self.selector = selector
+      self.preferred = preferred
       self.workingDirectory = workingDirectory
       self.issuer = issuer
       self.url = url

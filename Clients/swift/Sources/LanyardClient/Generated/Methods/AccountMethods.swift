@@ -148,16 +148,19 @@ public struct AccountMethods: Sendable {
   /// Tells which account a command in a directory would use, or which one answers for a URL, and why.
   ///
   /// With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
-  /// provider lists the URL's origin in `allowedOrigins`. Between several of them `user` decides, then the directory,
-  /// then the active account. An account that neither a rule nor its provider opens to this origin is never chosen,
-  /// also not by `selector`: `notFound`.
+  /// provider lists the URL's origin in `allowedOrigins`. Between several of them `user` decides, then `preferred`,
+  /// or without it the directory, then the active account. An account that neither a rule nor its provider opens to
+  /// this origin is never chosen, also not by `selector`: `notFound`.
   ///
   /// - Parameters:
   ///   - selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
+  ///   - preferred: What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`; `workingDirectory`
+  ///     does not count then. With `url`: of several accounts that fit, this one. One that does not fit is passed
+  ///     over; one that is unknown is `accountNotFound`.
   ///   - workingDirectory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file
-  ///     in it or above decides if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602:
-  ///     no other account is chosen in its place.
+  ///     in it or above decides if the person trusts it as it is (`lanyard trust`). One that the person trusted and
+  ///     that has changed, or can't be read now, is -32602: no other account is chosen in its place.
   ///   - issuer: A URL.
   ///   - url: The URL of a resource that a tool wants a token for.
   ///   - user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail address
@@ -169,6 +172,7 @@ public struct AccountMethods: Sendable {
   ///   cancelled.
   public func resolve(
     selector: String? = nil,
+    preferred: String? = nil,
     workingDirectory: String? = nil,
     issuer: String? = nil,
     url: String? = nil,
@@ -176,6 +180,7 @@ public struct AccountMethods: Sendable {
   ) async throws -> AccountResolveResult {
     try await lanyard.invoke("account.resolve") {
       $0.member("selector", selector)
+      $0.member("preferred", preferred)
       $0.member("workingDirectory", workingDirectory)
       $0.member("issuer", issuer)
       $0.member("url", url)
