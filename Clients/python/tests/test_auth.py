@@ -539,7 +539,8 @@ class KeyringTests(AuthTest):
         from lanyard.auth.keyring import LanyardKeyring
 
         self.backend = LanyardKeyring()
-        variables = {"LANYARD_SOCKET": self.agent.path, "LANYARD_KEYRING": "https://pypi.example=work nonsense http://x=y"}
+        variables = {"LANYARD_SOCKET": self.agent.path, "LANYARD_ACCOUNT": "",
+                     "LANYARD_KEYRING": "https://pypi.example=work nonsense http://x=y"}
         patched = mock.patch.dict(os.environ, variables)
         patched.start()
         self.addCleanup(patched.stop)
@@ -589,14 +590,20 @@ class KeyringTests(AuthTest):
         self.assertEqual(self.params("account.resolve"), [])
         self.assertEqual(self.backend.get_password("http://127.0.0.1:8080/simple/", "alice"), "secret-1")
 
-    def test_directory_that_can_not_be_read_stops_no_program(self) -> None:
+    def test_trusted_file_that_has_changed_chooses_no_account(self) -> None:
         def chooses(request: Dict[str, Any], peer: Peer) -> Dict[str, Any]:
-            if "workingDirectory" in request["params"]:
-                raise Fault(-32602, "invalidParams", path="/workingDirectory", expected="a directory")
-            return {"account": "acc_alice", "because": "rule"}
+            raise Fault(-32602, "invalidParams", path="/workingDirectory", expected="a directory")
 
         self.agent.on("account.resolve", chooses)
-        self.assertEqual(self.backend.get_password("https://ruled.example/", "alice"), "secret-1")
+        with self.assertRaisesRegex(self.errors.KeyringError, "`lanyard trust`"):
+            self.backend.get_password("https://ruled.example/", "alice")
+        self.assertEqual(len(self.params("account.resolve")), 1)
+
+    def test_variable_of_the_commands_is_preferred(self) -> None:
+        self.agent.on("account.resolve", self.chooses)
+        with mock.patch.dict(os.environ, {"LANYARD_ACCOUNT": "home"}):
+            self.backend.get_password("https://ruled.example/", "")
+        self.assertEqual(self.params("account.resolve"), [{"url": "https://ruled.example/", "preferred": "home"}])
 
     def test_without_an_agent_another_backend_is_asked(self) -> None:
         with mock.patch.dict(os.environ, {"LANYARD_SOCKET": self.agent.path + ".none", "LANYARD_NO_START": "1"}):

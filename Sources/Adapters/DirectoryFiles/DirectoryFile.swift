@@ -141,6 +141,8 @@ package struct DirectoryFileFault: Error, Hashable, Sendable {
     case noText
     /// Not one line that names an account.
     case noAccount
+    /// It is not as the person trusted it.
+    case changed
     case foreignOwner, openToOthers
 
     /// Follows the path in a sentence for a person.
@@ -152,6 +154,7 @@ package struct DirectoryFileFault: Error, Hashable, Sendable {
       case .tooLarge: "has more than \(DirectoryFile.largestBytes) bytes"
       case .noText: "is not text in UTF-8"
       case .noAccount: "does not name an account"
+      case .changed: "has changed since you trusted it"
       case .foreignOwner: "belongs to another user"
       case .openToOthers: "can be written by other users"
       }

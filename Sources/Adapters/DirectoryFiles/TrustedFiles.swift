@@ -50,6 +50,22 @@ package struct TrustedFiles {
   /// True if the person trusted a file at this path, with this text or another.
   package func knows(_ path: PathBytes) -> Bool { files.contains { $0.path == path } }
 
+  /// The nearest file from a directory upward, if the person trusts it as it is: for programs that can't ask. What the
+  /// person never trusted chooses nothing and stops nothing, whatever is in it.
+  ///
+  /// - Throws: `DirectoryFileFault` for a file that the person trusted and that has changed, or can't be read now: no
+  ///   other account is chosen in its place.
+  package func nearest(to directory: PathBytes) throws(DirectoryFileFault) -> DirectoryFile? {
+    do throws(DirectoryFileFault) {
+      guard let file = try DirectoryFile.nearest(to: directory) else { return nil }
+      guard contains(file) else { throw DirectoryFileFault(path: file.path, reason: .changed) }
+      return file
+    } catch {
+      guard knows(error.path) else { return nil }
+      throw error
+    }
+  }
+
   /// Trusts the file as it is now.
   package mutating func insert(_ file: DirectoryFile) throws(Failure) {
     files.removeAll { $0.path == file.path }

@@ -29,11 +29,12 @@ public struct BrokeredDirectoryAccounts: DirectoryAccounts {
     request.answer(answer(for: request.text))
   }
 
-  /// The first character tells which: `=` and the account, `!` for a file that can't be read, `-` for none.
+  /// The first character tells which: `=` and the account, `!` for a trusted file that changed or can't be read, `-` for
+  /// none.
   static func answer(for directory: String) -> String {
     guard let path = PathBytes(wireText: directory) else { return "-" }
     do throws(DirectoryFileFault) {
-      guard let file = try DirectoryFile.nearest(to: path), TrustedFiles().contains(file) else { return "-" }
+      guard let file = try TrustedFiles().nearest(to: path) else { return "-" }
       return file.account.map { "=\($0)" } ?? "!"
     } catch {
       return "!"

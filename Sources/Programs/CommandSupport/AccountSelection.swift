@@ -61,13 +61,35 @@ public struct AccountSelection: Sendable {
       guard !named.isEmpty else { throw .usage("The name of the account is empty.") }
       return AccountSelection(named, because: .argument)
     }
-    if let named = Environment.value("LANYARD_ACCOUNT") { return AccountSelection(named, because: .environment) }
+    if let selection = environment { return selection }
     if let file = try DirectoryFile.nearest() {
       let account = try file.namedAccount()
       if asksTrust { try file.requireTrust() }
       return AccountSelection(account, because: .file(file.path.shown), isTrusted: asksTrust || file.isTrusted)
     }
     return AccountSelection("@active", because: .active)
+  }
+
+  private static var environment: AccountSelection? {
+    Environment.value("LANYARD_ACCOUNT").map { AccountSelection($0, because: .environment) }
+  }
+
+  /// The account that a program prefers where several fit a URL (docs/desktop.md, Which account): `LANYARD_ACCOUNT`, else
+  /// the nearest `.lanyard` file that the person trusts. Nil for the active one. It asks the person nothing.
+  ///
+  /// - Throws: a failure for a file that the person trusted and that has changed, or can't be read now.
+  public static func preferred() throws(CommandFailure) -> AccountSelection? {
+    if let selection = environment { return selection }
+    guard let file = try DirectoryFile.trustedNearest() else { return nil }
+    return AccountSelection(try file.namedAccount(), because: .file(file.path.shown))
+  }
+
+  /// The failure of a preference. If the agent knows no such account, it tells where the name is from.
+  public func told(_ failure: CommandFailure) -> CommandFailure {
+    guard failure.name == "accountNotFound" else { return failure }
+    var told = failure
+    told.message = "\(reason.text) names the account \(selector), which is not here. No account was chosen."
+    return told
   }
 }
 

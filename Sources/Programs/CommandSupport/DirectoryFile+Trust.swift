@@ -27,17 +27,12 @@ extension DirectoryFile {
   }
 
   /// The nearest file, from the working directory upward, if the person trusts it: for helpers, which run without a
-  /// person who could be asked. What the person never trusted chooses nothing and stops nothing, whatever is in it.
+  /// person who could be asked.
   ///
-  /// - Throws: a usage failure for a file that the person trusted and that can't be read now.
-  package static func trustedNearest() throws(CommandFailure) -> DirectoryFile? {
+  /// - Throws: a failure for a file that the person trusted and that has changed, or can't be read now.
+  static func trustedNearest() throws(CommandFailure) -> DirectoryFile? {
     guard let directory = PathBytes.workingDirectory else { return nil }
-    let trusted = TrustedFiles()
-    do throws(DirectoryFileFault) {
-      guard let file = try nearest(to: directory), trusted.contains(file) else { return nil }
-      return file
-    } catch {
-      guard trusted.knows(error.path) else { return nil }
+    do throws(DirectoryFileFault) { return try TrustedFiles().nearest(to: directory) } catch {
       throw CommandFailure(error)
     }
   }
@@ -77,9 +72,10 @@ extension DirectoryFile {
 }
 
 extension CommandFailure {
-  /// A `.lanyard` file that names no account, or can't be read. No other account is chosen in its place.
+  /// A `.lanyard` file that names no account, has changed, or can't be read. No other account is chosen in its place.
   package init(_ fault: DirectoryFileFault) {
     self = .usage("\(fault.path.shown) \(fault.reason.text). No account was chosen.", hints: [fault.reason.remedy])
+    if fault.reason == .changed { name = "untrustedDirectory" }
   }
 
   /// The list of trusted files could not be written.
@@ -95,6 +91,7 @@ extension DirectoryFileFault.Reason {
       "Write one line into it: `account = ALIAS`, or an id. Comments begin with #."
     case .link, .otherKind:
       "Write a file in its place: `account = ALIAS`, or an id. Or name the account in the command."
+    case .changed: "`lanyard trust` trusts it as it is."
     case .system, .foreignOwner, .openToOthers: "Name the account in the command."
     }
   }

@@ -61,7 +61,10 @@ final class Authorizer: Sendable {
     if fitting.count == 1 { return fitting[0] }
     let id: String
     do throws(CommandFailure) {
-      id = try agent.call("account.resolve", params: { $0.member("url", url.origin + url.path) }) { found in
+      id = try agent.call("account.resolve") { writer in
+        writer.member("url", url.origin + url.path)
+        writer.member("preferred", scope.preferred)
+      } result: { found in
         found["account"]?.string ?? ""
       }
     } catch {

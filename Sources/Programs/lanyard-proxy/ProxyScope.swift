@@ -32,6 +32,9 @@ struct ProxyScope: Sendable {
   let grant: Grant?
   /// The person named the account.
   let isAccountNamed: Bool
+  /// The id of the account that requests prefer where several fit: of `LANYARD_ACCOUNT` or a `.lanyard` file, as they
+  /// were at the start.
+  let preferred: String?
   let origins: AllowedOrigins
   /// Where programs pass without a token.
   let passes: PassedOrigins
@@ -50,11 +53,9 @@ struct ProxyScope: Sendable {
     grant = known.map { Grant(id: $0.id, client: $0.client) }
     isAccountNamed = options.account != nil
     let named = try options.account.map { (name) throws(CommandFailure) in
-      let name = try AccountSelection.choose(argument: name).located(via: &agent)
-      return try agent.call("account.get", params: { $0.member("account", name) }) {
-        ($0["id"] ?? $0["account"])?.string ?? ""
-      }
+      try Self.id(of: AccountSelection.choose(argument: name).located(via: &agent), via: &agent)
     }
+    preferred = try named == nil ? Self.preferred(via: &agent) : nil
     let providers = try Self.providers(via: &agent)
     var client = HTTPClientSettings()
     // Otherwise kept connections of a burst are closed while the next request opens one.
@@ -141,6 +142,19 @@ struct ProxyScope: Sendable {
         ])
     }
     return PassedOrigins(wanted.texts + profiles.texts.filter { !refused.contains($0) })
+  }
+
+  private static func id(of account: String, via agent: inout AgentConnection) throws(CommandFailure) -> String {
+    try agent.call("account.get", params: { $0.member("account", account) }) {
+      ($0["id"] ?? $0["account"])?.string ?? ""
+    }
+  }
+
+  private static func preferred(via agent: inout AgentConnection) throws(CommandFailure) -> String? {
+    guard let selection = try AccountSelection.preferred() else { return nil }
+    do throws(CommandFailure) { return try id(of: selection.selector, via: &agent) } catch {
+      throw selection.told(error)
+    }
   }
 
   private struct KnownGrant {

@@ -109,6 +109,31 @@ import Testing
     #expect(trusted.knows(path))
   }
 
+  @Test func trustedFileThatChangedOrCanNotBeRead_isToldAndNothingAboveCounts() throws {
+    place.write(Array("work".utf8), to: ".lanyard")
+    let deep = make("deep")
+    var trusted = TrustedFiles(list: place.path("config/lanyard/trusted-directories"))
+    try trusted.insert(DirectoryFile(path: here.appending(".lanyard"), text: "work"))
+    func found() -> Result<String?, DirectoryFileFault> {
+      do throws(DirectoryFileFault) { return .success(try trusted.nearest(to: deep)?.account) } catch {
+        return .failure(error)
+      }
+    }
+    #expect(found() == .success("work"))
+    // What the person never trusted stops nothing.
+    place.write(Array("home".utf8), to: "deep/.lanyard")
+    #expect(found() == .success(nil))
+    place.write([0xFF], to: "deep/.lanyard")
+    #expect(found() == .success(nil))
+    let path = deep.appending(".lanyard")
+    try trusted.insert(DirectoryFile(path: path, text: "home"))
+    #expect(found() == .failure(DirectoryFileFault(path: path, reason: .noText)))
+    place.write(Array("home # changed".utf8), to: "deep/.lanyard")
+    #expect(found() == .failure(DirectoryFileFault(path: path, reason: .changed)))
+    place.write(Array("home".utf8), to: "deep/.lanyard")
+    #expect(found() == .success("home"))
+  }
+
   @Test func pathsOnTheWire() {
     #expect(PathBytes("/home/é").wireText == "/home/é")
     #expect(PathBytes(wireText: "/home/%E9")?.text == "/home/%E9")

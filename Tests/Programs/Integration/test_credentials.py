@@ -153,25 +153,34 @@ class Choosing(SharedCredentials):
             self.assertEqual(self.here(deep), ("home", "directory"), text)
         os.symlink(deep, os.path.join(self.place, "link"))
         self.assertEqual(self.here(os.path.join(self.place, "link")), ("home", "directory"))
-        self.put("home\n# changed\n")
-        self.assertEqual(self.here(deep), ("work", "active"))
-        self.put("home\nwork\n")
-        self.assertEqual(self.here(deep), ("work", "active"))
-        self.put("\ufeffaccount = home\r\n")
         self.trust(self.place, "--remove")
         self.assertEqual(self.here(deep), ("work", "active"))
 
-    def test_a_file_of_the_directory_that_can_not_be_read_is_told(self):
-        path = os.path.join(self.place, ".lanyard")
-        for make in (
-                lambda: os.symlink("nowhere", path), lambda: os.mkfifo(path), lambda: os.mkdir(path),
-                lambda: self.put("# long\n" * 1000)):
-            make()
-            for place in (self.place, os.path.join(self.place, "deep"), "file://" + self.place):
-                error = self.refused(-32602, lambda: self.caller.call("account.resolve", {"workingDirectory": place}))
-                self.assertEqual(error.data["path"], "/workingDirectory")
-            os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
-        self.assertEqual(self.here(self.place), ("work", "active"))
+    def test_a_trusted_file_that_changed_or_can_not_be_read_is_told(self):
+        path = self.put("home\n")
+        self.trust(self.place)
+        os.unlink(path)
+        places = (self.place, os.path.join(self.place, "deep"), "file://" + self.place)
+        made = (lambda: self.put("home\n# changed\n"), lambda: self.put("home\nwork\n"), lambda: os.symlink("nowhere", path),
+                lambda: os.mkfifo(path), lambda: os.mkdir(path), lambda: self.put("# long\n" * 1000))
+        for isTrusted in (True, False):
+            for make in made:
+                make()
+                for place in places:
+                    asked = {"workingDirectory": place}
+                    if not isTrusted:
+                        # What the person never trusted stops nothing.
+                        self.assertEqual(self.here(place), ("work", "active"))
+                        continue
+                    for more in ({}, {"url": "https://api.example/x"}):
+                        error = self.refused(-32602, lambda: self.caller.call("account.resolve", {**asked, **more}))
+                        self.assertEqual(error.data["path"], "/workingDirectory")
+                    self.assertEqual(
+                        self.caller.call("account.resolve", {**asked, "preferred": "work"}),
+                        {"account": self.alice, "because": "preferred"})
+                os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+            if isTrusted:
+                self.trust(self.place, "--remove")
         self.refused(-32602, lambda: self.caller.call("account.resolve", {"workingDirectory": "deep"}))
 
     def test_a_directory_that_is_not_utf8(self):
@@ -196,6 +205,65 @@ class Choosing(SharedCredentials):
             self.assertIn("password=" + self.token("work"), ran.stdout)
             self.assertEqual(ran.stderr, "")
             os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+
+    def test_a_trusted_file_that_changed_stops_helpers(self):
+        asked = {"input": "protocol=https\nhost=api.example\n\n", "HOME": self.agent.environment["HOME"]}
+        self.put("home\n")
+        self.trust(self.place)
+        self.assertIn("password=" + self.token("home"), self.lanyard("credential", "git", "get", **asked).stdout)
+        # It names the same account, and yet the person has not seen it.
+        path = self.put("# ours\nhome\n")
+        for words in (["credential", "git", "get"], ["credential", "netrc", "https://api.example/x"],
+                      ["resolve", "https://api.example/x"]):
+            ran = self.lanyard(*words, status=2, **asked)
+            self.assertEqual(ran.stdout, "")
+            self.assertIn(f"{path} has changed since you trusted it. No account was chosen.", ran.stderr)
+            self.assertIn("`lanyard trust`", ran.stderr)
+        for words, more in ((["-u", "home"], {}), ([], {"LANYARD_ACCOUNT": "home"})):
+            ran = self.lanyard("credential", "git", "get", *words, **asked, **more)
+            self.assertIn("password=" + self.token("home"), ran.stdout)
+        self.trust(self.place)
+        self.assertIn("password=" + self.token("home"), self.lanyard("credential", "git", "get", **asked).stdout)
+
+    def helped(self, host="api.example", user=None, status=0, **environment):
+        """The account whose token git gets; None without one."""
+        name = f"username={user}\n" if user else ""
+        told = self.lanyard(
+            "credential", "git", "get", input=f"protocol=https\nhost={host}\n{name}\n", status=status, **environment).stdout
+        return next((account for account in ("work", "home") if "password=" + self.token(account) in told), None)
+
+    def test_the_variable_is_preferred_of_the_accounts_that_fit(self):
+        self.assertEqual(self.helped(), "work")
+        for name in ("home", self.bob):
+            self.assertEqual(self.helped(LANYARD_ACCOUNT=name), "home")
+        self.assertIn(
+            "home: LANYARD_ACCOUNT names it", self.lanyard("resolve", "https://api.example/x", LANYARD_ACCOUNT="home").stdout)
+        ran = self.lanyard(
+            "exec", "home", "--", LANYARD, "credential", "netrc", "https://api.example/x")
+        self.assertIn(self.token("home"), ran.stdout)
+        # It comes before a trusted file, and after the tool's user and a rule.
+        self.put("work\n")
+        home = self.agent.environment["HOME"]
+        self.trust(self.place)
+        self.assertEqual(self.helped(HOME=home), "work")
+        self.assertEqual(self.helped(HOME=home, LANYARD_ACCOUNT="home"), "home")
+        self.assertEqual(self.helped(user="work", LANYARD_ACCOUNT="home"), "work")
+        self.rule("https://git.example/*", "work")
+        self.assertEqual(self.helped("git.example", LANYARD_ACCOUNT="home"), "work")
+
+    def test_the_variable_opens_no_host(self):
+        for name in ("home", "nobody"):
+            self.assertIsNone(self.helped("foreign.example", LANYARD_ACCOUNT=name))
+
+    def test_a_preference_that_names_no_account_is_told(self):
+        ran = self.lanyard(
+            "credential", "git", "get", input="protocol=https\nhost=api.example\n\n", status=1, LANYARD_ACCOUNT="nobody")
+        self.assertEqual(ran.stdout, "")
+        self.assertIn("LANYARD_ACCOUNT names the account nobody, which is not here. No account was chosen.", ran.stderr)
+        path = self.put("nobody\n")
+        self.trust(self.place)
+        ran = self.lanyard("resolve", "https://api.example/x", status=1, HOME=self.agent.environment["HOME"])
+        self.assertIn(f"{path} names the account nobody, which is not here.", ran.stderr)
 
     def test_rules_of_one_pattern_are_told_apart_by_the_user(self):
         self.rule("https://git.example/*", "work")

@@ -135,6 +135,21 @@ class TwoPeopleTests(PersonFixture):
         subprocess.run([LANYARD, "trust"], cwd=place, env=self.environment(), capture_output=True, check=True)
         self.assertEqual(self.bridge(server, directory=place).tool("who"), "bob")
 
+    def test_preferenceThatNamesNoAccountOrHasChanged_isToldAndNoOtherIsUsed(self) -> None:
+        authorization, server = self.protected()
+        self.signed_in(server)
+        error = self.refuses(lambda: self.bridge(server, LANYARD_ACCOUNT="nobody").call("tools/list"))
+        self.assertIn("LANYARD_ACCOUNT names the account nobody, which is not here.", error.message)
+        place = self.directory()
+        path = os.path.join(place, ".lanyard")
+        for text in ("alice\n", "bob\n"):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            if text == "alice\n":
+                subprocess.run([LANYARD, "trust"], cwd=place, env=self.environment(), capture_output=True, check=True)
+        error = self.refuses(lambda: self.bridge(server, directory=place).call("tools/list"))
+        self.assertIn(".lanyard has changed since you trusted it.", error.message)
+
     def test_withoutAName_theClientHearsBoth(self) -> None:
         authorization, server, _ = self.both()
         error = self.refuses(lambda: self.bridge(server).call("tools/list"))

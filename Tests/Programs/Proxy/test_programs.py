@@ -6,11 +6,13 @@ import textwrap
 import unittest
 import urllib.parse
 import urllib.request
+from typing import List
 
-from proxy_fixture import LANYARD, PATIENCE_SECONDS, SCOPES, ProxyFixture, Request, Response, program, python_packages
+from proxy_fixture import LANYARD, PATIENCE_SECONDS, SCOPES, ProxyFixture, Request, Response, program, python_packages, status
 from agent_fixture import import_account
 from forms import in_quick_form
 from services import bare_repository, git_backend, npm_registry, package_index
+from test_raw import get
 
 NODE_SCRIPT = """
 const http = require('http'), tls = require('tls'), https = require('https');
@@ -209,6 +211,53 @@ class Installers(ProxyFixture):
             "--no-update-notifier", "install", "spring")
         self.assertTrue(os.path.exists(os.path.join(project, "node_modules", "spring", "index.js")))
         self.assertEqual(self.api.tokens(), [self.token("work")])
+
+
+class Choosing(ProxyFixture):
+    """Whose token a request gets where several accounts fit."""
+
+    def sent(self, *before: str, **environment: str) -> List[str]:
+        self.api.requests.clear()
+        self.through("curl", "-sS", self.api.origin, before=before, **environment)
+        return self.api.tokens()
+
+    def trust(self, text: str) -> None:
+        self.write(".lanyard", text)
+        self.tool(LANYARD, "trust")
+
+    def test_the_variable_and_then_the_trusted_file_are_preferred(self) -> None:
+        work, home = [self.token("work")], [self.token("home")]
+        self.assertEqual(self.sent(), work)
+        self.assertEqual(self.sent(LANYARD_ACCOUNT="home"), home)
+        self.trust("home\n")
+        self.assertEqual(self.sent(), home)
+        self.assertEqual(self.sent(LANYARD_ACCOUNT="work"), work)
+        self.assertEqual(self.sent("work"), work)
+        # Of a grant's accounts, too, and one that is none of them opens nothing.
+        self.grant("both", ("work", "home"))
+        self.grant("ci", ("work",))
+        self.assertEqual(self.sent("--grant", "both"), home)
+        self.assertEqual(self.sent("--grant", "ci"), work)
+
+    def test_a_rule_comes_first(self) -> None:
+        self.caller.call("rule.add", {"pattern": self.api.origin, "account": "work"})
+        self.assertEqual(self.sent(LANYARD_ACCOUNT="home"), [self.token("work")])
+
+    def test_what_the_proxy_read_at_its_start_counts_for_its_life(self) -> None:
+        self.trust("home\n")
+        proxy = self.proxy(account=None)
+        self.write(".lanyard", "work\n")
+        self.assertEqual(status(proxy.ask_in_tunnel(self.api.place, get(self.api.place))), 200)
+        self.assertEqual(self.api.tokens(), [self.token("home")])
+
+    def test_a_preference_that_can_not_be_told_starts_no_command(self) -> None:
+        ran = self.tool(LANYARD, "exec", "--proxy", "--", "touch", "ran", status=1, LANYARD_ACCOUNT="nobody")
+        self.assertIn("LANYARD_ACCOUNT names the account nobody, which is not here.", ran.stderr)
+        self.trust("home\n")
+        self.write(".lanyard", "home # changed\n")
+        ran = self.tool(LANYARD, "exec", "--proxy", "--", "touch", "ran", status=2)
+        self.assertIn(".lanyard has changed since you trusted it. No account was chosen.", ran.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.place, "ran")))
 
 
 @in_quick_form("test_the_command_has_the_proxy_and_no_token", "test_a_grant_that_limits_the_caller_limits_the_command")

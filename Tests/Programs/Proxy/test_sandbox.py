@@ -203,6 +203,19 @@ class InTheSandbox(SandboxFixture):
         self.assertRegex(told, r"^acc_\w+\n$")
         self.assertEqual([entry["facts"]["program"] for entry in self.audited("exec.begin")], ["sh"])
 
+    def test_the_variable_and_then_the_trusted_file_are_preferred(self) -> None:
+        def sent(**environment: str) -> List[str]:
+            self.api.requests.clear()
+            self.sandbox("curl", "-sS", self.api.origin, **environment)
+            return self.api.tokens()
+
+        self.assertEqual(sent(LANYARD_ACCOUNT="home"), [self.token("home")])
+        with open(os.path.join(self.project, ".lanyard"), "w", encoding="utf-8") as file:
+            file.write("home\n")
+        self.tool(LANYARD, "trust", self.project)
+        self.assertEqual(sent(), [self.token("home")])
+        self.assertEqual(sent(LANYARD_ACCOUNT="work"), [self.token("work")])
+
     def test_a_named_origin_passes_without_a_token(self) -> None:
         other = self.server(lambda request: Response(200, b"other\n"))
         ran = self.sandbox("curl", "-sS", other.origin, before=("--pass", other.origin))

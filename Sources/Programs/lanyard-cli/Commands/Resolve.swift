@@ -52,6 +52,7 @@ struct Resolve: ParsableCommand {
     switch because {
     case "rule": "the rule \(rule ?? "") covers this URL"
     case "selector": "it is named, and may answer for this URL"
+    case "preferred": "LANYARD_ACCOUNT names it, and its provider lists this origin"
     case "directory": "a .lanyard file names it, and its provider lists this origin"
     case "active": "it is the active account, and its provider lists this origin"
     case "issuer": "it is the only account whose provider lists this origin"

@@ -1,6 +1,5 @@
 internal import AgentModel
 internal import CommandSupport
-internal import DirectoryFiles
 internal import JSONRPC
 internal import MCPBridge
 
@@ -77,8 +76,8 @@ struct AccountSearch {
   func account() throws(BridgeFailure) -> ServerAccount? {
     do throws(CommandFailure) {
       let (fitting, made) = try providers()
-      if let named = options.account { return try account(named, among: fitting, isDemanded: true) }
-      if let chosen = try elsewhere(), let found = try account(chosen, among: fitting, isDemanded: false) {
+      if let named = options.account { return try account(named, among: fitting) }
+      if let preferred = try AccountSelection.preferred(), let found = try account(preferred, among: fitting) {
         return found
       }
       return try only(among: made)
@@ -103,25 +102,23 @@ struct AccountSearch {
     }
   }
 
-  /// `LANYARD_ACCOUNT`, or a `.lanyard` file that the person trusts.
-  private func elsewhere() throws(CommandFailure) -> String? {
-    if let named = Environment.value("LANYARD_ACCOUNT") { return named }
-    return try DirectoryFile.trustedNearest()?.namedAccount()
+  /// The account that the person prefers; nil if it does not fit.
+  private func account(
+    _ preferred: AccountSelection, among fitting: [ServerProvider]
+  ) throws(CommandFailure) -> ServerAccount? {
+    do throws(CommandFailure) {
+      let found = try known(preferred.selector)
+      return fitting.first { $0.name == found.provider }
+        .map { ServerAccount(id: found.id, label: found.label, provider: $0) }
+    } catch {
+      throw preferred.told(error)
+    }
   }
 
-  /// The account that was named. One that does not fit is refused if it was demanded, and is passed over otherwise.
-  private func account(
-    _ selector: String, among fitting: [ServerProvider], isDemanded: Bool
-  ) throws(CommandFailure) -> ServerAccount? {
-    let found: (id: String, label: String, provider: String)
-    do throws(CommandFailure) {
-      found = try known(isDemanded ? try located(selector) : selector)
-    } catch {
-      guard !isDemanded, error.name == "accountNotFound" || error.name == "accountAmbiguous" else { throw error }
-      return nil
-    }
+  /// The account of `--account`. One that does not fit is refused.
+  private func account(_ selector: String, among fitting: [ServerProvider]) throws(CommandFailure) -> ServerAccount {
+    let found = try known(try located(selector))
     guard let provider = fitting.first(where: { $0.name == found.provider }) else {
-      guard isDemanded else { return nil }
       // The tokens of a provider that was made for a resource are for that one alone.
       let command = try link.call("provider.get", params: { $0.member("provider", found.provider) }) { result in
         (result["provider"] ?? result)["identity"]?.isText("resource") == true

@@ -1,9 +1,10 @@
 """A backend for `keyring`: access tokens in the place of passwords.
 
 `keyring.get_password("lanyard", "work")` is the token of the account `work`. A service that is a whole URL of https is
-answered with the token of the account that the agent chooses for it, as for git and other tools: that of the longest rule
-that covers the URL (`lanyard rule add https://pypi.example work`), else the account whose provider lists its origin. No
-other URL is answered, nor a host alone, since a program may send to it without TLS.
+answered with the token of the account that the agent chooses for it, as for git and other tools: that of the longest
+rule that covers the URL (`lanyard rule add https://pypi.example work`), else the account whose provider lists its
+origin; of several that of `LANYARD_ACCOUNT`, of a trusted `.lanyard` file, or the active one. No other URL is answered,
+nor a host alone, since a program may send to it without TLS.
 
 The variable `LANYARD_KEYRING` names accounts for origins without a rule, before the agent looks at providers:
 
@@ -140,14 +141,16 @@ def _chosen(url: str, username: Optional[str]) -> Optional[AccountResolveResult]
     user = username or None
     try:
         with Client(name="lanyard-keyring") as client:
-            try:
-                return client.account.resolve(url=url, user=user, working_directory=_directory())
-            except InvalidParams as error:
-                # A `.lanyard` file that can't be read came with a repository, perhaps: it stops no program.
-                if error.path != "/workingDirectory":
-                    return None
-                return client.account.resolve(url=url, user=user)
-    except (AgentNotRunning, AgentStartFailed, InvalidParams, NotFound):
+            preferred = os.environ.get("LANYARD_ACCOUNT") or None
+            directory = None if preferred else _directory()
+            return client.account.resolve(url=url, user=user, preferred=preferred, working_directory=directory)
+    except InvalidParams as error:
+        if error.path == "/workingDirectory":
+            raise errors.KeyringError(
+                "Lanyard: the .lanyard file here has changed since you trusted it, or can't be read. No account was "
+                "chosen. `lanyard trust` trusts it as it is.") from None
+        return None
+    except (AgentNotRunning, AgentStartFailed, NotFound):
         return None
     except LanyardError as error:
         raise errors.KeyringError(f"Lanyard: {error}") from None

@@ -40,17 +40,25 @@ struct ResourceCredential {
   static func choice(
     for address: ResourceAddress, user: String?, named: String?, via agent: inout AgentConnection
   ) throws(CommandFailure) -> Choice {
-    let directory = try trustedDirectory()
-    return try agent.call("account.resolve") { writer in
-      writer.member("url", address.text)
-      writer.member("user", user ?? address.user)
-      writer.member("selector", named)
-      writer.member("workingDirectory", directory)
-    } result: { (result) throws(CommandFailure) in
-      guard let account = result["account"]?.string, let because = result["because"]?.string else {
-        throw CommandFailure.notUnderstood
+    // A helper runs without a person who could be asked about a file.
+    let preferred = named == nil ? try AccountSelection.preferred() : nil
+    do throws(CommandFailure) {
+      return try agent.call("account.resolve") { writer in
+        writer.member("url", address.text)
+        writer.member("user", user ?? address.user)
+        writer.member("selector", named)
+        switch preferred?.reason {
+        case .file?: writer.member("workingDirectory", PathBytes.workingDirectory?.wireText)
+        default: writer.member("preferred", preferred?.selector)
+        }
+      } result: { (result) throws(CommandFailure) in
+        guard let account = result["account"]?.string, let because = result["because"]?.string else {
+          throw CommandFailure.notUnderstood
+        }
+        return Choice(account: account, because: because, rule: result["rule"]?.string, json: result.text)
       }
-      return Choice(account: account, because: because, rule: result["rule"]?.string, json: result.text)
+    } catch {
+      throw preferred?.told(error) ?? error
     }
   }
 
@@ -96,13 +104,6 @@ struct ResourceCredential {
   ) throws(CommandFailure) -> ResourceCredential {
     let selection = try AccountSelection.choose(argument: common.account)
     return ResourceCredential(account: try selection.located(via: &agent))
-  }
-
-  /// The working directory, if a `.lanyard` file that the person trusts names the account there. A helper runs without a
-  /// person who could be asked.
-  private static func trustedDirectory() throws(CommandFailure) -> String? {
-    guard try DirectoryFile.trustedNearest() != nil else { return nil }
-    return PathBytes.workingDirectory?.wireText
   }
 
   /// Gets an access token and passes it to `body`.

@@ -48,7 +48,8 @@ enum HelpTopic: String, CaseIterable {
     ENVIRONMENT
 
       LANYARD_ACCOUNT     The account, unless the command names one. It comes
-                          before a .lanyard file and the active account.
+                          before a .lanyard file and the active account. Where
+                          a URL decides, it is preferred if it fits the URL.
       LANYARD_SOCKET      The agent's socket, as an absolute path. Default:
                           $XDG_RUNTIME_DIR/lanyard/agent.sock, or without a
                           session /tmp/lanyard-UID/agent.sock.
