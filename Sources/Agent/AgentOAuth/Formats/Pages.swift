@@ -1,4 +1,5 @@
 internal import AgentPorts
+internal import Secrets
 
 extension HTTPResponse {
   /// Says of itself that it is a page.
@@ -6,6 +7,9 @@ extension HTTPResponse {
     let type = field("Content-Type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
     return type == "text/html" || type == "application/xhtml+xml"
   }
+
+  /// Its body is a page, whatever the response says of itself.
+  var isMarkup: Bool { body.withoutPreface.withBytes { $0.first { !$0.isBlank } == UInt8(ascii: "<") } }
 }
 
 extension UInt8 {

@@ -56,7 +56,6 @@ extension ProviderDocuments {
 extension ProviderDocuments.Fetched {
   /// Markup where JSON was asked for.
   var isPage: Bool {
-    guard case .outcome(.response(let response)) = self, response.status == 200 else { return false }
-    return response.body.withoutPreface.withBytes { $0.first { !$0.isBlank } == UInt8(ascii: "<") }
+    if case .outcome(.response(let response)) = self { response.status == 200 && response.isMarkup } else { false }
   }
 }

@@ -24,7 +24,7 @@ extension TokenEndpointRefusal {
       let answeredAt = response.field("Date").flatMap { Timestamp(httpDate: $0, now: now) } ?? now
       return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - answeredAt) }
     }
-    isPage = response.isPage || response.body.withBytes { $0.first { !$0.isBlank } == UInt8(ascii: "<") }
+    isPage = response.isPage || response.isMarkup
     let read: TokenEndpointRefusal? = ProviderJSON.read(response.body) { node in
       var refusal = self
       refusal.error = node["error"]?.word

@@ -55,9 +55,7 @@ extension ProviderClient {
       request.body = template.map { Self.body($0, secret, isJSON: isJSON) } ?? Secret(text: body)
     }
     if template == nil { request.place(secret, at: settings.placement.of(username: username)) }
-    guard case .response(let response) = await send(request) else { return .none }
-    let refusal = TokenEndpointRefusal(response, now: now)
-    return .response(status: response.status, error: refusal.error, retryAfter: refusal.retryAfter)
+    return revocationAnswer(await send(request))
   }
 
   /// The secret as JSON or a form has it: the template's own quotation marks stay.

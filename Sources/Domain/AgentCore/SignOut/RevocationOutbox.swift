@@ -10,7 +10,7 @@ public enum RevocationOutbox {
   /// An entry is abandoned after this time, or when its token has expired (`isOver`).
   public static let patience = Milliseconds.seconds(30 * 24 * 3600)
 
-  /// The server's response, or `none` if there was no response.
+  /// The server's response, or `none` if there was no response, or a page in its place.
   public enum Answer: Hashable, Sendable {
     case response(status: Int, error: String?, retryAfter: Milliseconds?)
     case none
