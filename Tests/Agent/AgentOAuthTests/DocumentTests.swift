@@ -12,7 +12,7 @@ import AgentOAuth
 /// The one reader of a provider's documents (docs/providers.md, Documents).
 @Suite struct DocumentTests {
   /// A server that answers each path with the next of its responses.
-  private final class Server: AgentClock, Entropy, HTTPExchange, ProviderClock {
+  final class Server: AgentClock, Entropy, HTTPExchange, ProviderClock {
     struct Answer {
       var status = 200
       var location: String?
@@ -23,6 +23,7 @@ import AgentOAuth
 
     let answers: [String: Answer]
     let asked = Mutex<[String]>([])
+    let sentBodies = Mutex<[String]>([])
     let bootID = "boot"
 
     init(_ answers: [String: Answer]) { self.answers = answers }
@@ -37,6 +38,9 @@ import AgentOAuth
 
     func send(_ request: HTTPRequest) async -> HTTPOutcome {
       asked.withLock { $0.append("\(request.method) \(request.url)") }
+      if let body = request.body?.withBytes({ String(decoding: $0, as: UTF8.self) }) {
+        sentBodies.withLock { $0.append(body) }
+      }
       guard let answer = answers[request.url] else { return .notConnected(.nameNotFound) }
       var fields = [(name: "Content-Type", value: answer.type)]
       if let location = answer.location { fields.append((name: "Location", value: location)) }
@@ -58,6 +62,7 @@ import AgentOAuth
     }
 
     var requests: [String] { asked.withLock { $0 } }
+    var bodies: [String] { sentBodies.withLock { $0 } }
   }
 
   private static let document = "https://idp.test/.well-known/openid-configuration"
@@ -183,6 +188,47 @@ import AgentOAuth
     let answer = try? await server.client().registrar.register(at: "https://idp.test/register")
     #expect(answer?.clientID == (isFollowed ? "c" : nil))
     #expect(server.requests.allSatisfy { $0.hasPrefix("POST ") })
+  }
+
+  private static let token = "https://idp.test/token"
+
+  /// What comes for the metadata, and what for a POST without a token.
+  private func answers(_ document: Server.Answer?, _ token: Server.Answer?) async -> Bool {
+    let server = Server([Self.document: document, Self.token: token].compactMapValues { $0 })
+    return await server.client { $0.configuration.endpoints.token = Self.token }.documents.answers()
+  }
+
+  @Test func metadataThatNamesTheIssuer_isASignOfLife() async {
+    #expect(await answers(.init(), nil))
+    #expect(await answers(.init(status: 302, location: Self.document + "/", body: ""), nil) == false)
+  }
+
+  /// What a portal, a proxy or a gateway sends in place of the metadata, and a document of another provider.
+  private static let others: [Server.Answer] = [
+    .init(body: "<html>Sign in to the network</html>", type: "text/html"), .init(body: "", type: "text/html"),
+    .init(status: 302, location: "https://portal.test/", body: ""), .init(status: 307, location: "/login", body: ""),
+    .init(status: 403, body: "<html>blocked</html>", type: "text/html"), .init(status: 404, body: "<html>"),
+    .init(status: 511, body: "<html>"), .init(status: 503, body: "{}"),
+    .init(body: #"{"issuer":"https://other.test"}"#),
+  ]
+
+  @Test(arguments: others.indices) func anotherAnswerThanTheMetadata_isNoSignOfLife(index: Int) async {
+    let other = Self.others[index]
+    #expect(await answers(other, nil) == false)
+    #expect(await answers(other, .init(body: "<html>", type: "text/html")) == false)
+    // A provider without metadata, or with its documents on another server.
+    #expect(await answers(other, .init(status: 400, body: #"{"error":"invalid_request"}"#)))
+  }
+
+  @Test func signOfLife_sendsTheTokenEndpointNoToken() async {
+    let server = Server([Self.token: .init(status: 401, body: #"{"error":"invalid_client"}"#)])
+    let client = server.client {
+      $0.configuration.endpoints.token = Self.token
+      $0 = Provider(configuration: $0.configuration, clientSecret: Secret(text: "s3cret"), metadata: nil)
+    }
+    #expect(await client.documents.answers())
+    #expect(server.requests == ["GET \(Self.document)", "POST \(Self.token)"])
+    #expect(server.bodies == ["grant_type=refresh_token"])
   }
 
   @Test func listThatIsOneText_isRead() async throws {

@@ -58,6 +58,26 @@ import AgentOAuth
     #expect(TokenResponseClassifier.sort(response(status, Array(body.utf8))) == kind)
   }
 
+  /// To a request without a token, by which the agent finds out whether the provider answers.
+  @Test(
+    arguments: [
+      (400, #"{"error":"invalid_request"}"#, "application/json", true), (401, #"{"message":"no"}"#, "text/html", true),
+      (200, #"{"ok":false,"error":"invalid_client_id"}"#, "application/json", true), (429, "{}", "", true),
+      (200, "error=bad_verification_code&error_description=x", "application/x-www-form-urlencoded", true),
+      // Some servers refuse with a status alone.
+      (400, "", "", true), (401, "Unauthorized", "text/plain", true), (405, "", "", true),
+      // A portal, a proxy or a gateway.
+      (200, "<html>", "text/html", false), (200, "<html>", "", false), (200, "", "", false), (200, "OK", "", false),
+      (200, "a=b", "", false), (204, "", "", false), (400, "<html>", "text/html", false),
+      (403, "blocked", "text/html", false),
+      (302, "", "", false), (307, #"{"error":"x"}"#, "application/json", false), (511, "<html>", "text/html", false),
+      (500, #"{"error":"server_error"}"#, "application/json", false), (503, "", "", false), (100, "{}", "", false),
+    ] as [(Int, String, String, Bool)])
+  func tokenEndpointAnswer_isToldFromAPortals(status: Int, body: String, type: String, isAnswer: Bool) {
+    let answer = response(status, Array(body.utf8), fields: type.isEmpty ? [] : [("Content-Type", type)])
+    #expect(TokenResponseClassifier.isAnswer(answer) == isAnswer)
+  }
+
   @Test(arguments: [true, false]) func utf16Response_isRead(hasMark: Bool) {
     let text = #"{"access_token":"at"}"#.utf16
     let little = text.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }

@@ -138,6 +138,22 @@ import Testing
         == .transient("invalid_grant", retryAfter: nil))
   }
 
+  /// What ends an issuer's silence (docs/tokens.md, Unknown outcome).
+  @Test(
+    arguments: [
+      (.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: nil), false),
+      (.transient("status302", retryAfter: nil), false), (.transient("status511", retryAfter: nil), false),
+      (.unexplained(status: 403, isPage: true), false), (.transient("status502", retryAfter: nil), false),
+      (.unknownOutcome(ExchangeFailure.reset), false), (.offline(.refused), false), (.untrustedServer(.tls), false),
+      (.store, false), (.notAnswering, false),
+      (.transient("status503", retryAfter: nil), true), (.transient("throttled", retryAfter: .seconds(60)), true),
+      (.unexplained(status: 400), true), (.reauthenticate(reason: "refused"), true), (.locked, true),
+      (.misconfigured("invalid_client"), true), (.interaction(claims: nil), true),
+    ] as [(ExchangeFailure, Bool)])
+  func pageOrRedirect_isNoAnswerOfTheProvider(failure: ExchangeFailure, isOfTheProvider: Bool) {
+    #expect(failure.isOfTheProvider == isOfTheProvider)
+  }
+
   @Test func refusalWithoutAnErrorCode_isNamedByItsStatus() {
     let refusal = TokenEndpointRefusal(status: 418, codes: ["x"])
     #expect(FailureClassifier.classify(refusal, codes: ["x": .misconfigured]) == .misconfigured("status418"))

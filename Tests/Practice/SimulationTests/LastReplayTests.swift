@@ -70,6 +70,53 @@ import Testing
     }
   }
 
+  /// A network's sign-in page stands in place of the metadata, and what is posted is dropped or meets the page, too: the
+  /// provider has not answered.
+  @Test(
+    arguments: [200, 302, 403],
+    [
+      Incident.lostRequest(.reset),
+      .intercepted(status: 200, fields: [("Content-Type", "text/html")], body: "<html>Guest network</html>"),
+    ])
+  func signInPageOfTheNetwork_isSentNoReplay(status: Int, posted: Incident) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: Self.byDefault)
+      let witness = try await Witness.at(world)
+      await scene.expireUnused()
+      let page = Incident.intercepted(
+        status: status, fields: [("Content-Type", "text/html"), ("Location", "http://guest.example/")],
+        body: "<html>Guest network</html>")
+      world.network.next("/token", .lostRequest(.reset))
+      world.network.next("/token", posted, times: 1000)
+      world.network.next("/.well-known/openid-configuration", page, times: 1000)
+      for _ in 0..<30 {
+        #expect(try await scene.token().code == 3002)
+        await world.clock.sleep(for: .seconds(20))
+      }
+      #expect(scene.refreshes.count == 1)
+      #expect(witness.expiries == [])
+      world.network.clearIncidents()
+      await world.clock.sleep(for: .seconds(16))
+      #expect(scene.works(try await scene.token()))
+      try await scene.livesOn()
+    }
+  }
+
+  /// A server without metadata, or with its documents elsewhere: it refuses a request without a token, so it answers.
+  @Test func providerWithoutMetadata_isSentTheReplayOnceItsTokenEndpointAnswers() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: Self.byDefault)
+      await scene.expireUnused()
+      let missing = Incident.intercepted(status: 404, fields: [("Content-Type", "text/html")], body: "<html>404</html>")
+      world.network.next("/.well-known/openid-configuration", missing, times: nil)
+      world.network.next("/token", .lostRequest(.reset))
+      #expect(try await scene.token().code == 3002)
+      await world.clock.sleep(for: .seconds(31))
+      #expect(scene.works(try await scene.token()))
+      #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken, scene.firstRefreshToken])
+    }
+  }
+
   /// A replay is not spent on a provider that still hangs.
   @Test func hangingProvider_isAskedForItsMetadataBeforeTheReplay() throws {
     try scenario { world in

@@ -89,21 +89,21 @@ package struct ProviderDocuments: Sendable {
     }
   }
 
-  /// A sign of life: the provider answers the request for its metadata, though perhaps without having any. An error of
-  /// the server or of a gateway before it is none.
+  /// A sign of life: metadata that names the issuer, or an answer of the token endpoint. What a portal, a proxy or a gateway
+  /// sends in their place is none.
   package func answers() async -> Bool {
     let issuer = client.provider.configuration.issuer
     let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-    if await isAnswered(base + "/.well-known/openid-configuration") { return true }
-    // The documents of a provider may be on another server than its token endpoint, which refuses this request: it takes
-    // POST alone (RFC 6749 §3.2).
+    let named = try? await self.issuer(in: base + "/.well-known/openid-configuration")
+    if let named, client.provider.isItself(named) { return true }
+    // The provider may have no such document, or have it on another server. Without a token and a client this is no refresh,
+    // which the endpoint has to say (RFC 6749 §5.2).
     guard let tokenEndpoint = client.provider.endpoints.token else { return false }
-    return await isAnswered(tokenEndpoint)
-  }
-
-  private func isAnswered(_ url: String) async -> Bool {
-    let request = client.request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
-    return if case .response(let response) = await client.send(request) { response.status < 500 } else { false }
+    var form = FormBody()
+    form.append("grant_type", "refresh_token")
+    let fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]
+    let outcome = await client.send(client.request("POST", tokenEndpoint, fields: fields, body: form.finish()))
+    return if case .response(let response) = outcome { TokenResponseClassifier.isAnswer(response) } else { false }
   }
 }
 

@@ -29,6 +29,19 @@ package enum TokenResponseClassifier {
     return isWhole || LenientTokenReader.refreshToken(in: body) != nil
   }
 
+  /// True if a token endpoint answered a request without a token, whatever it said: not a portal, a proxy or a gateway before
+  /// it, whose answers are pages, redirects and errors of the server. Some servers refuse with a status alone.
+  package static func isAnswer(_ response: HTTPResponse) -> Bool {
+    switch response.status {
+    case 200...299, 400...499:
+      if ProviderJSON.read(response.body, { $0.kind }) == .object || FormAnswer(response.body)?["error"] != nil {
+        return true
+      }
+      return response.status >= 400 && !response.isPage && !response.isMarkup
+    default: return false
+    }
+  }
+
   package static func sort(_ response: HTTPResponse) -> Kind {
     guard (200...299).contains(response.status) else { return .refusal }
     if let answer = TokenResponse(body: response.body), answer.hasTokens { return .tokens }

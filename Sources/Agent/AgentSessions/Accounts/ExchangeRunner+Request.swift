@@ -138,12 +138,11 @@ extension Account {
   /// Tells the gate whether the provider answers. `failure`: of an exchange; nil: it brought tokens.
   func noteSilence(after failure: ExchangeFailure?, of provider: Provider) {
     guard let issuer = loaded?.profile.identity.issuer else { return }
-    switch failure {
-    case let failure? where failure.isSilence:
+    if failure?.isSilence == true {
       let client = dependencies.client(of: provider)
       dependencies.gate.fellSilent(issuer) { await client.documents.answers() }
-    case .offline?, .untrustedServer?, .unknownOutcome?, .store?: break
-    case .some, nil: dependencies.gate.answered(issuer)
+    } else if failure?.isOfTheProvider ?? true {
+      dependencies.gate.answered(issuer)
     }
   }
 }

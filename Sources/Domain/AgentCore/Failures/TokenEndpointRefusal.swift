@@ -93,6 +93,14 @@ public enum ExchangeFailure: Hashable, Sendable {
     }
   }
 
+  /// The provider itself answered, and no portal, proxy or gateway in its place.
+  public var isOfTheProvider: Bool {
+    switch self {
+    case .unknownOutcome, .store: false
+    default: !isSilence && !mayComeFromTheNetwork
+    }
+  }
+
   /// No answer came in time, or a gateway got none: other requests to the provider would meet the same.
   public var isSilence: Bool {
     switch self {
