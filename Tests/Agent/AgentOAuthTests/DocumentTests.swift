@@ -231,6 +231,38 @@ import AgentOAuth
     #expect(server.bodies == ["grant_type=refresh_token"])
   }
 
+  /// Of introspection, too: the agent could not tell whose token it is.
+  @Test(arguments: [
+    (#"{"active":true,"sub":"alice"}"#, true), (#"{"active":true,"sub":"alice","sub":"bob"}"#, false),
+    (#"{"active":true,"sub":"bob"}"#, false), (#"{"active":true,"active":false,"sub":"alice"}"#, false),
+  ])
+  func introspectionThatNamesAMemberTwice_confirmsNobody(body: String, isConfirmed: Bool) async {
+    let client = Server(["https://idp.test/introspect": .init(body: body)]).client {
+      $0.configuration.endpoints.introspection = "https://idp.test/introspect"
+    }
+    let rights = RightsRequests(by: client, keySets: nil)
+    let confirmedAt = try? await rights.confirmByIntrospection(Secret(text: "at"), subject: "alice")
+    #expect((confirmedAt != nil) == isConfirmed)
+  }
+
+  /// Whom userinfo names at a sign-in.
+  @Test(
+    arguments: [
+      (#"{"sub":"j\u00f6rg"}"#, "j\u{F6}rg"), (#"{"id":41}"#, "41"), (#"{"sub":"j\ud800rg"}"#, nil),
+      (#"{"sub":"a","sub":"b"}"#, nil), (#"{"sub":""}"#, nil), (#"{"sub":"unproven:a"}"#, nil),
+      (#"{"sub":"secret:a"}"#, nil), (#"{"id":1.5}"#, nil),
+    ] as [(String, String?)])
+  func subjectThatIsReplacedOrDoubled_isNone(body: String, subject: String?) async throws {
+    let server = Server(["https://idp.test/me": .init(body: body)])
+    let client = server.client {
+      $0.configuration.endpoints.userinfo = "https://idp.test/me"
+    }
+    let answer = try #require(TokenResponse(body: Secret(text: #"{"access_token":"at","token_type":"Bearer"}"#)))
+    let person = try? await IdentityProof(client: client, now: server.wall())
+      .identify(answer, nonce: .unasked, scopes: [])
+    #expect(person?.identity.subject == subject)
+  }
+
   @Test func listThatIsOneText_isRead() async throws {
     let body =
       #"{"issuer":"https://idp.test","code_challenge_methods_supported":"S256","scopes_supported":"openid email","#

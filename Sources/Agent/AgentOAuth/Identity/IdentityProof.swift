@@ -244,11 +244,7 @@ package struct IdentityProof {
   }
 
   func person(_ told: Claims) throws(IdentityFailure) -> Person {
-    guard let subject = told.subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count),
-      !Identity.isUnproven(subject), !MendedText.isDoubtful(subject)
-    else {
-      throw .subjectMissing
-    }
+    guard let subject = Identity.subject(named: told.subject) else { throw .subjectMissing }
     let configuration = client.provider.configuration
     var known = told.tenant
     if case .value(let value)? = configuration.tenant { known = value }

@@ -2,6 +2,15 @@ package import AgentCore
 internal import AgentModel
 package import JSONRPC
 
+extension Identity {
+  /// The subject that a provider names by `text`; nil for a text by which no person is known: an empty one, one that only
+  /// the agent makes, or one in which something was replaced, so that two people may have become the same
+  /// (docs/providers.md, Documents).
+  static func subject(named text: String?) -> String? {
+    text.flatMap { canBeNamed($0) && !MendedText.isDoubtful($0) ? $0 : nil }
+  }
+}
+
 extension JSONNode {
   /// The person whom an answer of userinfo names: `sub` (OpenID Connect Core §5.3.2), else the member that the preset
   /// knows, else `id`.
@@ -10,7 +19,7 @@ extension JSONNode {
     if let name = preset?.subjectMember {
       return text(ofMember: name)
     }
-    return self["id"]?.string ?? self["id"]?.integer.map(String.init)
+    return self["id"]?.idText
   }
 
   /// True if an answer of userinfo is about this person. One that names no person must not be used (OpenID Connect Core

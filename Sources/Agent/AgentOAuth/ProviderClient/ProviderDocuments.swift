@@ -24,20 +24,22 @@ package struct ProviderDocuments: Sendable {
     try await read(url) { $0["issuer"]?.string }
   }
 
-  /// The provider's answer about a token of this client (RFC 7662).
+  /// The provider's answer about a token of this client (RFC 7662). It says whose the token is, so that no member may stand
+  /// twice.
   func introspect<Result>(
     _ token: Secret, at endpoint: String, _ read: (JSONNode) -> Result?
   ) async throws(DocumentFailure) -> Result {
     var form = FormBody.naming(token, .accessToken)
     guard let fields = client.authenticate(&form, at: endpoint) else { throw .malformed }
     let request = client.request("POST", endpoint, fields: fields, body: form.finish())
-    return try judge(await fetch(request), read)
+    return try judge(await fetch(request), duplicateKeys: .refused, read)
   }
 
   private func judge<Result>(
-    _ fetched: Fetched, _ read: (JSONNode) -> Result?
+    _ fetched: Fetched, duplicateKeys: JSONScanner.DuplicateKeys = .allowed, _ read: (JSONNode) -> Result?
   ) throws(DocumentFailure) -> Result {
-    guard let result = ProviderJSON.read(try body(of: fetched), read) else { throw .malformed }
+    let result = ProviderJSON.read(try body(of: fetched), duplicateKeys: duplicateKeys, read)
+    guard let result else { throw .malformed }
     return result
   }
 

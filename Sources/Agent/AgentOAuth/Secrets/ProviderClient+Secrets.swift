@@ -11,10 +11,12 @@ extension ProviderClient {
     case confirmed(SecretOwner)
     /// The provider does not stand by the secret.
     case refused
+    /// The answer names no person, as some servers answer for a secret that they do not know.
+    case unnamed
     case failed(ExchangeFailure)
   }
 
-  /// The word for an answer that names no person.
+  /// The word for an answer by which no person is known.
   package static let noSubject = "noSubject"
 
   /// Asks whose a secret is. Nothing but 200 says something of the person, and nothing but 401 and 403 refuses the secret.
@@ -26,9 +28,7 @@ extension ProviderClient {
     case .outcome(.response(let response)):
       recordTime(response)
       switch response.status {
-      case 200:
-        let owner = ProviderJSON.read(response.body) { SecretOwner($0, by: whoami, sentAt: response.sentAt) }
-        return owner.map { .confirmed($0) } ?? .failed(.misconfigured(Self.noSubject))
+      case 200: return owner(in: response, by: whoami)
       case 401, 403: return .refused
       // The address or the method is wrong, which time does not mend.
       case 400, 402, 404...407, 410...424: return .failed(.misconfigured("status\(response.status)"))
@@ -42,6 +42,18 @@ extension ProviderClient {
     case .outcome(.unknown(let lost, _)): return .failed(.transient(lost.rawValue, retryAfter: nil))
     case .redirected(let status, _): return .failed(.transient("status\(status)", retryAfter: nil))
     }
+  }
+
+  /// What is neither an object nor a list is of a portal or a proxy, and says nothing of the secret. A subject that is there
+  /// and can't be believed does not refuse the secret either.
+  private func owner(in response: HTTPResponse, by whoami: SecretSettings.WhoAmI) -> SecretAnswer {
+    let answer = ProviderJSON.read(response.body) { answer -> SecretAnswer? in
+      guard answer.kind == .object || answer.kind == .array else { return nil }
+      if let owner = SecretOwner(answer, by: whoami, sentAt: response.sentAt) { return .confirmed(owner) }
+      let isNamed = answer.hasDuplicateKeys || answer[pointer: whoami.subject]?.idText?.isEmpty == false
+      return isNamed ? .failed(.misconfigured(Self.noSubject)) : .unnamed
+    }
+    return answer ?? .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: nil))
   }
 
   /// Ends a secret by the provider's own request.

@@ -1,6 +1,6 @@
 package import AgentCore
 package import AgentModel
-package import JSONRPC
+internal import JSONRPC
 internal import SecretJSON
 
 /// The person of a secret, as `whoami` names them.
@@ -15,9 +15,10 @@ package struct SecretOwner: Sendable {
 
   package init(subject: String, sentAt: BootInstant) { (self.subject, self.sentAt) = (subject, sentAt) }
 
-  /// Reads an answer; nil if it names no person.
-  package init?(_ answer: JSONNode, by whoami: SecretSettings.WhoAmI, sentAt: BootInstant) {
-    guard let subject = answer[pointer: whoami.subject]?.idText, Identity.canBeNamed(subject) else { return nil }
+  /// Reads an answer; nil if it names no person, or has a member twice: readers disagree on which of two counts.
+  init?(_ answer: JSONNode, by whoami: SecretSettings.WhoAmI, sentAt: BootInstant) {
+    guard !answer.hasDuplicateKeys, let subject = Identity.subject(named: answer[pointer: whoami.subject]?.idText)
+    else { return nil }
     self.init(subject: subject, sentAt: sentAt)
     displayName = whoami.name.flatMap { answer[pointer: $0]?.string }.flatMap { Self.bounded($0, atMost: 256) }
     email = whoami.email.flatMap { answer[pointer: $0]?.string }.flatMap { Self.bounded($0, atMost: 320) }

@@ -110,9 +110,9 @@ package struct SecretAdmission: Sendable {
     case .refused: throw .signIn(.secretRefused)
     // Where the catalogue says how the person is named, an answer without one refuses the secret: some servers answer 200
     // in any case.
-    case .failed(.misconfigured(ProviderClient.noSubject))
-    where configuration.secret?.whoami?.subject == provider.preset?.secret?.whoami?.subject:
+    case .unnamed where configuration.secret?.whoami?.subject == provider.preset?.secret?.whoami?.subject:
       throw .signIn(.secretRefused)
+    case .unnamed: throw .signIn(.exchange(.misconfigured(ProviderClient.noSubject)))
     case .failed(let failure): throw .signIn(.exchange(failure))
     }
   }

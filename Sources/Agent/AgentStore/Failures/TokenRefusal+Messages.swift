@@ -80,6 +80,8 @@ extension TokenMachine.Refusal {
       "The provider gives no token for the resource that was asked for. Nothing was deleted."
     case .misconfigured("invalid_client"):
       "The provider does not accept this client's id or its secret. Correct them by `provider.update`; nothing was deleted."
+    case .misconfigured(ProviderClient.noSubject):
+      "The provider's answer does not say in a form that can be believed whose secret it is. The secret is kept and served; tell the provider, or correct it by `lanyard provider update`."
     case .misconfigured:
       "The provider refuses this client's configuration. Correct it by `provider.update`; nothing was deleted."
     case .offline(.proxy(let failure), _): "\(failure.explanation) There is no new token; the session is kept."

@@ -49,7 +49,7 @@ struct SecretConfirmation: UnjournaledExchange {
       await confirmed(person, account)
     case .confirmed: await failed(.reauthenticate(reason: TokenMachine.identityMismatch), account)
     // Some servers answer 200 in any case; this one named the person when the secret was added.
-    case .refused, .failed(.misconfigured(ProviderClient.noSubject)):
+    case .refused, .unnamed:
       await failed(.reauthenticate(reason: TokenMachine.secretRefused), account)
     case .failed(let failure): await failed(failure, account)
     }
