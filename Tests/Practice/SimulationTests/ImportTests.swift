@@ -71,6 +71,77 @@ import Testing
     }
   }
 
+  private static func params(_ token: String, _ more: String = "") -> String {
+    #"{"provider":"idp","refreshToken":"\#(token)"\#(more)}"#
+  }
+
+  /// The provider would end the session if the spent token came back.
+  @Test func tokenThatWasImportedBefore_isNotSentAgain() throws {
+    try scenario { world in
+      let scene = try await begin(world)
+      let token = try #require(try scene.idp.signIn(user: "bob").refreshToken)
+      let account = try #require(try await world.client().call("signIn.import", Self.params(token))["account"])
+      let selector = #"{"account":"\#(account)"}"#
+      for isRestarted in [false, true] {
+        if isRestarted { try await world.restart() }
+        let client = try world.client()
+        #expect(scene.works(await client.call("token.refresh", selector)))
+        let sent = world.network.count("/token")
+        let again = await client.call("signIn.import", Self.params(token))
+        #expect(again["account"] == account, "\(again)")
+        #expect(world.network.count("/token") == sent)
+        #expect(scene.works(await client.call("token.refresh", selector)))
+      }
+    }
+  }
+
+  /// The later imports find what the first one brought, or try themselves if it failed.
+  @Test(arguments: [false, true]) func importsAtOnceOfOneToken_sendItOnce(firstFails: Bool) throws {
+    for seed in Seeds.asked(20) {
+      try scenario(seed: seed) { world in
+        let scene = try await begin(world)
+        let token = try #require(try scene.idp.signIn(user: "bob").refreshToken)
+        if firstFails { scene.idp.enqueueFault("/token", .status(503)) }
+        let sent = world.network.count("/token")
+        var asked: [(client: SimulatedClient, id: Int)] = []
+        for _ in 0..<3 {
+          let client = try world.client()
+          asked.append((client, client.send("signIn.import", Self.params(token))))
+        }
+        var answers: [SimulatedAnswer] = []
+        for (client, id) in asked { answers.append(await client.answer(to: id)) }
+        #expect(Set(answers.compactMap { $0["account"] }).count == 1, "seed \(seed): \(answers)")
+        #expect(answers.count { $0.error != nil } == (firstFails ? 1 : 0), "seed \(seed): \(answers)")
+        #expect(world.network.count("/token") == sent + (firstFails ? 2 : 1), "seed \(seed)")
+        let account = try #require(answers.compactMap { $0["account"] }.first)
+        let told = try await world.client().call("token.refresh", #"{"account":"\#(account)"}"#)
+        #expect(scene.works(told), "seed \(seed): \(told)")
+      }
+    }
+  }
+
+  /// Whether it is used up, the provider knows: one that does not rotate takes it again.
+  @Test(arguments: [RefreshTokenRotation.strict, .none])
+  func tokenOfASessionThatWasSignedOut_isLeftToTheProvider(rotation: RefreshTokenRotation) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, rotation: rotation)
+      let client = try world.client()
+      let token = try #require(try scene.idp.signIn(user: "bob").refreshToken)
+      let account = try #require(await client.call("signIn.import", Self.params(token))["account"])
+      if rotation == .none { scene.idp.enqueueFault("/revoke", .status(503, count: nil)) }
+      let out = await client.call("account.signOut", #"{"account":"\#(account)","mode":"soft"}"#)
+      #expect(out.error == nil, "\(out)")
+      await world.clock.sleep(for: .seconds(5))
+      let again = await client.call("signIn.import", Self.params(token))
+      if rotation == .none {
+        #expect(again["account"] == account, "\(again)")
+      } else {
+        #expect((again.code, again.reason) == (2007, "refused"), "\(again)")
+        #expect("\(again)".contains("was taken over before"), "\(again)")
+      }
+    }
+  }
+
   @Test func importsAtOnce_areLoggedUnderTheClientThatAsked() throws {
     for seed in Seeds.asked(10) {
       try scenario(seed: seed) { world in

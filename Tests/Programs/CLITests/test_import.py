@@ -51,6 +51,20 @@ class MuttOAuth2Tests(Import):
         self.assertFalse(os.path.exists(path))
         self.refreshes("alice@acme.example")
 
+    def test_a_second_import_sends_nothing_and_the_session_lives(self):
+        """The file still has the first token, and the provider would end the session if that came back."""
+        path = self.write("tokens", self.store(self.token_of()))
+        for _ in range(2):
+            done = self.lanyard("import", "mutt_oauth2", path, *self.here(), "--yes")
+            self.assertEqual(done.returncode, 0, done)
+            self.assertRegex(done.stdout, "Took over .*, account alice@acme.example")
+            self.refreshes("alice@acme.example")
+        # The sign-in of the other program, the import, and two refreshes.
+        self.assertEqual(len(self.requests("/token")), 4)
+        done = self.lanyard("import", "mutt_oauth2", path, *self.here(), "--yes", "--remove")
+        self.assertEqual((done.returncode, os.path.exists(path)), (0, False), done)
+        self.refreshes("alice@acme.example")
+
     def test_a_person_who_is_here_keeps_the_alias(self):
         self.add_provider()
         self.answer("login", "idp", "--import", "--alias", "work", input=self.token_of() + "\n")

@@ -27,6 +27,9 @@ package struct AccountProfile: Sendable, Hashable {
   package var alias: Alias?
   package var displayName: String?
   package var email: String?
+  /// The refresh token that its last import brought (`Fingerprint.number`), also after later refreshes: a provider that
+  /// rotates ends the session if it comes back (RFC 9700 §4.14.2).
+  package var importedToken: Int64?
   package var signInStatus: SignInStatus
   /// A proof of presence is enrolled, which keeps the data sealed after a soft sign-out (docs/sign-out.md, Modes).
   package var hasStepUp = false
@@ -83,6 +86,7 @@ package struct AccountProfile: Sendable, Hashable {
       writer.member("alias", alias?.text)
       writer.member("displayName", displayName)
       writer.member("email", email)
+      writer.member("importedToken", importedToken)
       writer.member("standing", signInStatus.rawValue)
       let (word, detail) = health.words
       writer.member("health", word)
@@ -141,6 +145,7 @@ package struct AccountProfile: Sendable, Hashable {
       profile.alias = node["alias"]?.string.flatMap { Alias($0) }
       profile.displayName = node["displayName"]?.string
       profile.email = node["email"]?.string
+      profile.importedToken = node["importedToken"]?.integer
       profile.signInStatus = signInStatus
       profile.health =
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
@@ -173,7 +178,7 @@ extension AccountProfile {
   mutating func erase(as digest: [UInt8]) {
     identity = Identity(erased: digest, issuer: identity.issuer)
     (alias, displayName, email, lastOnlineAuthAt, signedInAt) = (nil, nil, nil, nil, nil)
-    secret = nil
+    (secret, importedToken) = (nil, nil)
     hasStepUp = false
     isErased = true
   }
@@ -218,6 +223,12 @@ extension AccountProfile {
   /// Data that a soft sign-out put away until the same person signs in again, without a PIN, of an account whose person
   /// nothing proves: it stays sealed for good (docs/sign-out.md, Modes).
   var isSealedForGood: Bool { signInStatus == .signedOutSoft && identity.isUnproven && !hasStepUp }
+
+  /// Signed in here, and as far as is known the provider has not ended the session.
+  package var hasLivingSession: Bool {
+    guard signInStatus == .signedIn, !isIssuedElsewhere else { return false }
+    return if case .reauthenticate = health { false } else { true }
+  }
 
   /// The state of an account that is not in memory.
   package var restingState: AccountState {

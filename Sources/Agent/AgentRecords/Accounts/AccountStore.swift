@@ -13,17 +13,20 @@ extension OpenVault {
 package struct AccountStore {
   package let vault: OpenVault
 
-  /// Returns the renamed account, and its alias before.
-  package func rename(
-    _ selector: AccountSelector, to alias: Alias
-  ) throws(AgentFailure) -> ChangeSet<(AccountProfile, previous: Alias?)> {
+  /// Returns the renamed account.
+  package func rename(_ selector: AccountSelector, to alias: Alias) throws(AgentFailure) -> ChangeSet<AccountID> {
     var profile = try vault.directory.profile(selector)
     let previous = profile.alias
     try vault.directory.requireFree(alias, for: profile.id)
     profile.alias = alias
+    let (id, events) = (profile.id, vault.events)
     return ChangeSet(
-      [.put(profile.partition, .profile, profile.record), vault.audited(.accountRename, account: profile.id)],
-      memory: [.account(profile)], of: profile.id, result: (profile, previous))
+      [.put(profile.partition, .profile, profile.record), vault.audited(.accountRename, account: id)],
+      memory: [.account(profile)], of: id
+    ) { _ in
+      if previous != alias { events.publish(.accountRenamed(alias: alias, previous: previous), account: id) }
+      return id
+    }
   }
 
   /// Changes the active account. Returns the account, and the one that was active before.

@@ -150,6 +150,13 @@ extension AccountTable {
     sortedProfiles.filter { $0.provider == provider }.map(\.id)
   }
 
+  /// The account whose last import brought this refresh token (`Fingerprint.number`): one whose session lives, if there
+  /// is one.
+  package func account(ofImported token: Int64, at provider: ProviderName) -> AccountProfile? {
+    let found = profiles.imported(token, at: provider)
+    return found.first(where: \.hasLivingSession) ?? found.first
+  }
+
   package func requireFree(_ alias: Alias, for id: AccountID?) throws(AgentFailure) {
     if let other = index.accounts(named: alias.text).first(where: { $0 != id }) { throw .accountAmbiguous([other]) }
   }

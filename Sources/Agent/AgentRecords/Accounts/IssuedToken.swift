@@ -40,4 +40,9 @@ package enum Fingerprint {
   package static func of(_ secret: Secret) -> String {
     secret.withBytes { Base64URL.encode(sha256($0).prefix(12)) }
   }
+
+  /// 64 bits of SHA-256, where each account has one in memory.
+  package static func number(of secret: Secret) -> Int64 {
+    secret.withBytes { sha256($0).prefix(8).reduce(0) { $0 << 8 | Int64($1) } }
+  }
 }

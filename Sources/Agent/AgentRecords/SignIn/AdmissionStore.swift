@@ -54,6 +54,8 @@ package struct Admission: Sendable {
   package var told: RightsUpdate
   /// When the request left whose answer this is.
   package var sentAt: BootInstant
+  /// The refresh token that was imported (`Fingerprint.number`).
+  package var importedToken: Int64?
   /// The account that the person said they are signing in again.
   package var expected: AccountID?
   /// The limits of the caller: it adds no account, and changes none that it does not cover.
@@ -70,9 +72,9 @@ package struct Admission: Sendable {
   package init(
     identity: Identity, provider: ProviderName, issuedBy: IssuingClient, alias: Alias? = nil,
     displayName: String? = nil, email: String? = nil, grant: GrantRecord, idToken: Secret? = nil, tokens: AccessTokens,
-    told: RightsUpdate, sentAt: BootInstant, expected: AccountID? = nil, limits: EffectiveGrant? = nil,
-    kind: AccountKind = .openid, secret: AccountProfile.SecretFacts? = nil, event: AuditEntry.Event = .signIn,
-    caller: Caller? = Caller.current
+    told: RightsUpdate, sentAt: BootInstant, importedToken: Int64? = nil, expected: AccountID? = nil,
+    limits: EffectiveGrant? = nil, kind: AccountKind = .openid, secret: AccountProfile.SecretFacts? = nil,
+    event: AuditEntry.Event = .signIn, caller: Caller? = Caller.current
   ) {
     self.identity = identity
     self.provider = provider
@@ -85,6 +87,7 @@ package struct Admission: Sendable {
     self.tokens = tokens
     self.told = told
     self.sentAt = sentAt
+    self.importedToken = importedToken
     self.expected = expected
     self.limits = limits
     self.kind = kind
@@ -235,6 +238,7 @@ package struct AdmissionStore {
     profile.alias = admission.alias ?? profile.alias
     profile.displayName = admission.displayName ?? profile.displayName
     profile.email = admission.email ?? profile.email
+    profile.importedToken = admission.importedToken ?? profile.importedToken
     profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: admission.sentAt)
     profile.signedInAt = vault.time.moment()
     profile.remember(GrantMemory(health: .ok))

@@ -35,7 +35,7 @@ extension SignInFailure {
     case .invalidDeviceAnswer: "invalidDeviceAnswer"
     case .portBusy: "portBusy"
     case .noListener: "noListener"
-    case .deviceCodeUnknown, .exchange(.unexplained), .exchange(.reauthenticate), .exchange(.locked),
+    case .deviceCodeUnknown, .importedBefore, .exchange(.unexplained), .exchange(.reauthenticate), .exchange(.locked),
       .exchange(.interaction), .exchange(.store):
       "refused"
     case .exchange(.unknownOutcome): "answerLost"

@@ -120,7 +120,8 @@ struct SignInAdmission: Sendable {
       identity: person.identity, provider: configuration.name, issuedBy: client.provider.issuingClient,
       alias: answer.alias, displayName: person.displayName,
       email: person.email, grant: grant, idToken: person.idToken, tokens: AccessTokens(token.map { [$0] } ?? []),
-      told: told, sentAt: answer.sentAt, expected: answer.expected, limits: answer.limits)
+      told: told, sentAt: answer.sentAt, importedToken: answer.imported.map(Fingerprint.number),
+      expected: answer.expected, limits: answer.limits)
     let admitted = try await groups.admit(admission)
     await settle(admitted, rule: client.provider.refreshRule, idToken: person.idToken)
     return admitted

@@ -25,14 +25,16 @@ package actor SignInCoordinator {
 
   let dependencies: AccountDependencies
   var jobs: [String: SignInJob] = [:]
-  private let providers: SignInProviders
+  let providers: SignInProviders
   let admission: SignInAdmission
-  private let groups: AdmissionGroups
+  let groups: AdmissionGroups
   let codeFlow: AuthorizationCodeFlow
   private let deviceFlow: DeviceFlow
   /// Sign-ins that wait for a provider's first answer, which take a place already: the quotas of their callers, by id.
   private var beginning: [String: Set<String>] = [:]
-  private var waiters = SignInWaiters()
+  /// The tokens whose import is under way, as `waiters` names them.
+  var importing: Set<String> = []
+  var waiters = SignInWaiters()
   private let alarm: Alarm
   /// The deadlines of the callers that wait.
   private let patience: Alarm
@@ -144,7 +146,7 @@ package actor SignInCoordinator {
     }
   }
 
-  private func requirePossible(_ alias: Alias, at provider: Provider) async throws(AgentFailure) {
+  func requirePossible(_ alias: Alias, at provider: Provider) async throws(AgentFailure) {
     try await dependencies.vault.read { vault throws(AgentFailure) in
       try vault.directory.requirePossible(alias, at: provider.configuration.name)
     }
@@ -181,32 +183,6 @@ package actor SignInCoordinator {
   package func complete(_ id: String, with pasted: Secret) async throws(AgentFailure) -> SignInJob.Status {
     guard let job = jobs[id] else { throw await notFound() }
     return try await codeFlow.complete(job, with: pasted, of: self)
-  }
-
-  /// Takes over a refresh token from elsewhere: it is used at once, so that the agent owns its lineage. If that fails,
-  /// nothing is kept. The agent looks for every obstacle first, since the token may be good only once.
-  package func takeOver(
-    _ refreshToken: Secret, provider name: String, alias: Alias?, by limits: EffectiveGrant?
-  ) async throws(AgentFailure) -> Admitted {
-    let provider = try await providers.provider(name) { $0.authorization != nil && $0.token != nil }
-    // No key was there when the token was issued, and it may be good only once.
-    if provider.refusesBearerTokens { throw .signIn(.notBound) }
-    if let alias { try await requirePossible(alias, at: provider) }
-    try await groups.requireWritable()
-    let client = dependencies.client(of: provider)
-    let answer = await client.refresh(refreshToken, key: .standard)
-    let (figures, issuer) = (dependencies.environment.figures, provider.configuration.issuer)
-    switch answer {
-    case .failed(let failure):
-      figures.grantEnded(.import, failure, issuer: issuer)
-      throw .signIn(.exchange(failure))
-    case .answered(let body, let sentAt):
-      figures.grantEnded(.import, nil, issuer: issuer)
-      return try await admission.admit(
-        SignInAdmission.IssuedAnswer(
-          body, sentAt, importing: refreshToken, scopes: provider.configuration.scopes, alias: alias, by: limits),
-        client, of: self)
-    }
   }
 
   // MARK: waiting

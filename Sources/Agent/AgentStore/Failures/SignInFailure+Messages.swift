@@ -100,6 +100,8 @@ extension SignInFailure {
       """
     case .exchange(let failure): failure.signInMessage
     case .answerRejected(let failure, _): failure.message
+    case .importedBefore:
+      "This refresh token was taken over before, and the provider refuses it now: it is used up. Nothing was kept; sign in again."
     case .importedTokenSpent(let failure): failure.message + " The imported token is used up."
     }
   }

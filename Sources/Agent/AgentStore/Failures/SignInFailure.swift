@@ -47,6 +47,8 @@ package enum SignInFailure: Sendable {
   case exchange(ExchangeFailure)
   /// The answer that was brought is none; the right one may still be.
   indirect case answerRejected(AgentFailure, attemptsLeft: Int)
+  /// The provider refuses a refresh token that was imported before.
+  case importedBefore
   /// The refresh token that was imported is spent, and no account came of it.
   indirect case importedTokenSpent(AgentFailure)
 }
