@@ -150,6 +150,7 @@ WAYS = {
     "lanyard export otlp URL": "test_an_export_without_a_destination_names_them",
     "lanyard import mutt_oauth2 FILE": "test_import.test_a_plain_file_is_listed_taken_over_and_deleted",
     "lanyard import oidc-agent …": "test_import_oidc_agent.test_a_file_elsewhere",
+    "lanyard provider add … --issuer … --client-id ……": "test_import.test_a_refused_token_is_followed_by_commands_that_sign_in",
     "lanyard login PROVIDER --alias …": "test_import.test_the_provider_is_added_and_the_person_signs_in",
     "lanyard login … --alias …": "test_import.test_the_provider_is_added_and_the_person_signs_in",
     "lanyard login … --device": "test_real_sign_in.test_an_entered_code",

@@ -2,9 +2,12 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import time
 import unittest
+import urllib.request
 
 from import_fixture import Import
 from person import PATIENCE_SECONDS
@@ -114,6 +117,42 @@ class MuttOAuth2Tests(Import):
         self.assertEqual((done.returncode, done.stdout.count("\n")), (4, 2), done)
         self.assertIn("The store of mutt_oauth2 was not changed.", done.stderr)
         self.assertEqual((self.read(path), self.accounts(), self.providers()), (before, [], []))
+
+    def test_a_refused_token_is_followed_by_commands_that_sign_in(self):
+        """The provider that the import added is removed again, so a sign-in needs it first."""
+        path = self.write("tokens", self.store("not-a-real-token"))
+        done = self.lanyard("import", "mutt_oauth2", path, *self.here(), "--yes")
+        self.assertEqual((done.returncode, self.providers()), (4, []), done)
+        adding, signing_in = re.findall("`lanyard ([^`]*)`", done.stderr)
+        self.answer(*shlex.split(adding))
+        page = self.page(process := self.start(*shlex.split(signing_in), "--no-browser"))
+        self.post("/practice/options", autoApprove="alice")
+        with urllib.request.urlopen(page, timeout=PATIENCE_SECONDS) as answer:
+            answer.read()
+        _, told = process.communicate(timeout=PATIENCE_SECONDS)
+        self.assertEqual(process.returncode, 0, told)
+        self.assertEqual([account["subject"] for account in self.accounts()], ["alice-acme"])
+
+    def test_a_refused_client_is_given_with_the_same_command(self):
+        path = self.write("tokens", self.store(self.token_of(client="confidential", secret="practice-secret")))
+        wrong, right = self.write("wrong", "not-the-secret\n"), self.write("right", "practice-secret\n")
+        command = ["import", "mutt_oauth2", path, "--issuer", self.issuer, "--client-id", "confidential", *ASK_SCOPES,
+                   "--yes", "--client-secret-file"]
+        done = self.lanyard(*command, wrong)
+        self.assertEqual((done.returncode, self.providers()), (1, []), done)
+        self.assertIn("with the same command: --client-id ID, --client-secret-file FILE", done.stderr)
+        for removed in ("provider update", "doctor", "lanyard login"):
+            self.assertNotIn(removed, done.stderr)
+        done = self.lanyard(*command, right)
+        self.assertEqual(done.returncode, 0, done)
+
+    def test_a_lost_answer_says_that_the_token_may_be_used_up(self):
+        path = self.write("tokens", self.store(self.token_of()))
+        self.post("/practice/faults", path="/token", effect="dropAfterProcessing")
+        done = self.lanyard("import", "mutt_oauth2", path, *self.here(), "--yes")
+        self.assertEqual((done.returncode, self.providers()), (1, []), done)
+        self.assertIn("was not changed, but the token in it may be used up.", done.stderr)
+        self.assertNotIn("begins a new sign-in", done.stderr)
 
     def test_what_is_no_token_file(self):
         for text in ("[]", "{}", '{"registration": "google"}', '{"registration": 1, "refresh_token": "r"}', "{"):

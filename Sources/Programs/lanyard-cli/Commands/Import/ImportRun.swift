@@ -56,7 +56,9 @@ struct ImportRun {
     let start = isKept ? "\(entry.name) was not taken over" : "\(entry.name) was taken over, but not removed"
     Output.instruction(Text.shown("lanyard: \(start): \(failure.message)"))
     for hint in failure.hints { Output.instruction("  \(Text.shown(hint))") }
-    if isKept { Output.instruction(Text.shown("  The store of \(store.program) was not changed.")) }
+    guard isKept else { return }
+    let spent = failure.reason == "answerLost" ? ", but the token in it may be used up" : ""
+    Output.instruction(Text.shown("  The store of \(store.program) was not changed\(spent)."))
   }
 
   /// Tells how to switch the other program over.

@@ -36,9 +36,23 @@ struct TakeOver {
       if account.alias == nil { account = try named(account, via: &agent) }
       return Outcome(provider: provider, isProviderAdded: isAdded, account: account)
     } catch {
-      if isAdded { try? agent.perform("provider.remove") { $0.member("provider", provider) } }
-      throw error
+      guard isAdded else { throw error }
+      try? agent.perform("provider.remove") { $0.member("provider", provider) }
+      throw error.afterRemovingProvider(
+        error.name == "providerMisconfigured" ? Self.correction : signIn(at: provider))
     }
+  }
+
+  private static let correction =
+    "What is wrong can be given with the same command: --client-id ID, --client-secret-file FILE, --scope SCOPE."
+
+  /// The commands by which a person signs in where no token could be taken over.
+  private func signIn(at provider: String) -> String {
+    let issuer = ErrorMessages.shellWord(entry.issuer ?? "URL")
+    let client = ErrorMessages.shellWord(entry.clientID ?? "ID")
+    let secret = entry.clientSecret == nil ? "" : " --client-secret-file FILE"
+    return "Sign in instead: `lanyard provider add \(provider) --issuer \(issuer) --client-id \(client)\(secret)`, then "
+      + "`lanyard login \(provider)`."
   }
 
   /// The provider is asked whose key it is, where it can be: a refused one is not kept.
@@ -62,7 +76,7 @@ struct TakeOver {
       return Outcome(provider: provider.info.name, isProviderAdded: provider.isAdded, account: account)
     } catch {
       provider.takeBack(via: &agent)
-      throw error
+      throw error.offeringAnotherKey(at: provider.info)
     }
   }
 
@@ -80,8 +94,9 @@ struct TakeOver {
       if account.alias == nil { account = ProposedAlias.give(to: account, among: before, via: &agent) }
       return Outcome(provider: name, isProviderAdded: same == nil, account: account)
     } catch {
-      if same == nil { try? agent.perform("provider.remove") { $0.member("provider", name) } }
-      throw error
+      guard same == nil else { throw error }
+      try? agent.perform("provider.remove") { $0.member("provider", name) }
+      throw error.afterRemovingProvider(Self.correction)
     }
   }
 
