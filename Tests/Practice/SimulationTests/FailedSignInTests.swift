@@ -154,7 +154,7 @@ extension FailedSignInTests.Wrong {
       fault: Fault(.changeAnswer(["access_token": .null, "refresh_token": .null]))),
     Self(
       name: "no access token", reason: "invalidTokenResponse", fault: Fault(.changeAnswer(["access_token": .null]))),
-    Self(name: "no keys", reason: "invalidIdToken", fault: .status(500), at: "/jwks"),
+    Self(name: "no keys", reason: "invalidIdToken", fault: .status(500, count: nil), at: "/jwks"),
   ]
 
   /// Another identity than Alice at Acme, whose account was named.

@@ -35,8 +35,8 @@ import Testing
 
   @Test(arguments: [
     Fault(.changeAnswer(["active": false])), Fault(.changeAnswer(["active": "true"])),
-    Fault(.changeAnswer(["sub": .null])), Fault(.changeAnswer(["client_id": "another"])), .status(500), .status(401),
-    Fault(.notJSON), Fault(.dropAfterProcessing),
+    Fault(.changeAnswer(["sub": .null])), Fault(.changeAnswer(["client_id": "another"])),
+    .status(500, count: nil), .status(401), Fault(.notJSON), Fault(.dropAfterProcessing, count: nil),
   ]) func introspectionWithoutASubject_leavesNoAccount(fault: Fault) throws {
     try scenario { world in
       let provider = try await Self.provider(world)

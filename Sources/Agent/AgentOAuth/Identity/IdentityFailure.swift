@@ -17,6 +17,15 @@ package enum IdentityFailure: Error, Sendable {
   /// (`ServerMetadata.IgnoredEndpoint`).
   case keySetUnnamed(found: String?)
   case accessTokenMissing
+
+  /// The document that could not be had; nil if what was had does not prove the person.
+  var document: DocumentFailure? {
+    switch self {
+    case .notNamed(.document(let failure)), .notNamed(.userInfo(.keysUnread(let failure))), .keysUnread(let failure):
+      failure
+    default: nil
+    }
+  }
 }
 
 /// Why an answer does not name the person.

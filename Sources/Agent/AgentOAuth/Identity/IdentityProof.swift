@@ -71,10 +71,12 @@ package struct IdentityProof {
       throw .accessTokenMissing
     }
     if client.provider.endpoints.userinfo == nil, let endpoint = client.provider.endpoints.introspection {
-      return try await fromIntrospection(accessToken, at: endpoint)
+      return try await patiently { () async throws(IdentityFailure) in
+        try await fromIntrospection(accessToken, at: endpoint)
+      }
     }
     guard let url = client.provider.endpoints.userinfo else { throw .noEndpoint }
-    let found = try await userInfo(accessToken, at: url)
+    let found = try await patiently { () async throws(IdentityFailure) in try await userInfo(accessToken, at: url) }
     guard found.claims.subject?.isEmpty == false else { throw .notNamed(.members(found.members)) }
     return try person(found.claims)
   }
@@ -92,12 +94,16 @@ package struct IdentityProof {
     }
     // Userinfo is of OpenID Connect (Core §5.3): without the scope it refuses the token.
     if isOpenID, let url = client.provider.endpoints.userinfo,
-      let found = try? await userInfo(accessToken, at: url), let person = try? person(found.claims)
+      let found = try? await patiently({ () async throws(IdentityFailure) in
+        try await userInfo(accessToken, at: url)
+      }), let person = try? person(found.claims)
     {
       return person
     }
     if let endpoint = client.provider.endpoints.introspection,
-      let person = try? await fromIntrospection(accessToken, at: endpoint)
+      let person = try? await patiently({ () async throws(IdentityFailure) in
+        try await fromIntrospection(accessToken, at: endpoint)
+      })
     {
       return person
     }
@@ -105,6 +111,21 @@ package struct IdentityProof {
       identity: Identity(
         unproven: client.dependencies.entropy.bytes(Self.madeSubjectBytes),
         issuer: client.provider.configuration.issuer))
+  }
+
+  /// Asks again for a document that can't be had now (`DocumentTries`).
+  private func patiently<Found>(
+    _ ask: () async throws(IdentityFailure) -> Found
+  ) async throws(IdentityFailure) -> Found {
+    var tries = DocumentTries(at: client.clock.boot())
+    while true {
+      do throws(IdentityFailure) {
+        return try await ask()
+      } catch {
+        guard let next = error.document.flatMap({ tries.next(after: $0, at: client.clock.boot()) }) else { throw error }
+        await client.clock.sleep(until: next)
+      }
+    }
   }
 
   /// As an account's id: two are never the same.
@@ -131,7 +152,7 @@ package struct IdentityProof {
     } catch {
       throw .idTokenInvalid(error)
     }
-    guard let keys = try await keys() else {
+    guard let keys = try await patiently(keys) else {
       throw .keySetUnnamed(found: client.provider.ignoredEndpoints?.first { $0.name == "jwks" }?.found)
     }
     let claims: IDTokenClaims
@@ -194,8 +215,14 @@ package struct IdentityProof {
   /// the same subject must not be used (§5.3.2); without an answer the person is known all the same.
   private func completed(_ told: Claims, by accessToken: Secret?) async -> Claims {
     guard told.name == nil || told.email == nil || told.tenant == nil && claimNames.tenant != nil,
-      let accessToken, let url = client.provider.endpoints.userinfo,
-      let answer = try? await userInfo(accessToken, at: url, for: Self.userInfoTimeout),
+      let accessToken, let url = client.provider.endpoints.userinfo
+    else { return told }
+    // Without a tenant that the configuration expects, the sign-in fails.
+    let isNeeded = if case .claim? = client.provider.configuration.tenant { told.tenant == nil } else { false }
+    let ask = { () async throws(IdentityFailure) in
+      try await userInfo(accessToken, at: url, for: Self.userInfoTimeout)
+    }
+    guard let answer = try? await (isNeeded ? patiently(ask) : ask()),
       let subject = answer.sub, told.subject.map({ equalCodePoints($0, subject) }) == true
     else { return told }
     let found = answer.claims

@@ -3,7 +3,9 @@ internal import AgentPorts
 
 /// Why a document of the provider could not be read.
 package enum DocumentFailure: Error, Sendable {
-  case offline(ConnectFailure), untrusted(TrustFailure), unavailable(status: Int), malformed
+  case offline(ConnectFailure), untrusted(TrustFailure), malformed
+  /// `retryAfter` is what the server asked for.
+  case unavailable(status: Int, retryAfter: Milliseconds? = nil)
   /// A page for people, as a captive portal sends it, or a server that answers every path with its own.
   case page
   /// The document names another issuer than the one that it was asked for (RFC 8414 §3.3).
@@ -16,7 +18,7 @@ package enum DocumentFailure: Error, Sendable {
   package var isTemporary: Bool {
     switch self {
     case .offline: true
-    case .unavailable(let status): status == 0 || status == 429 || status >= 500
+    case .unavailable(let status, _): status == 0 || status == 429 || status >= 500
     case .untrusted, .malformed, .page, .issuerMismatch, .redirected: false
     }
   }

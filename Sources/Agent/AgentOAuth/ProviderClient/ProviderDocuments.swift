@@ -47,7 +47,9 @@ package struct ProviderDocuments: Sendable {
   func body(of fetched: Fetched) throws(DocumentFailure) -> Secret {
     switch fetched {
     case .outcome(.response(let response)) where response.isDocument: return response.body
-    case .outcome(.response(let response)): throw .unavailable(status: response.status)
+    case .outcome(.response(let response)):
+      let pause = TokenEndpointRefusal(response, now: client.now).retryAfter
+      throw .unavailable(status: response.status, retryAfter: pause)
     case .outcome(.untrusted(let reason)): throw .untrusted(reason)
     case .outcome(.notConnected(let failure)): throw .offline(failure)
     case .outcome(.unknown): throw .unavailable(status: 0)

@@ -48,7 +48,7 @@ extension AgentFailure {
     case .token(.store, _): StoreFailure.inputOutput.wireReason
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
     case .subjectToken(let fault, _, _, _): fault.rawValue
-    case .token(.noAnswer, _), .provider(.document(.unavailable(status: 0))): "noAnswer"
+    case .token(.noAnswer, _), .provider(.document(.unavailable(status: 0, _))): "noAnswer"
     case .wouldNarrow: "wouldNarrow"
     case .identityLacks(let lack, _): lack.rawValue
     case .roleRefused(let code, _): code
@@ -125,7 +125,8 @@ extension AgentFailure {
     case .request(.untrusted, _, _), .originNotAllowed, .originServed, .notBound: [.administrator]
     case .challenged: [.interact, .reauthenticate]
     case .signIn(.exchange(.offline)), .provider(.document(.offline)), .provider(.registration(.offline)): [.connect]
-    case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.wireRemedies
+    case .signIn(.answerRejected(let failure, _)): failure.wireRemedies
+    case .signIn(.importedTokenSpent(let failure)): failure.mayPass ? [] : failure.wireRemedies
     case .stepUp(.wrong, _, _), .stepUp(.required, _, _): [.stepUp]
     case .stepUp(.destroyed, _, _), .stepUp(.recentSignInRequired, _, _): [.reauthenticate]
     case .provider(.damaged), .vaultDamaged, .rolledBack, .anotherStore, .anchorDamaged, .anchorUnreadable,

@@ -92,7 +92,7 @@ package struct IssuerDiscovery: Sendable {
     } catch {
       switch error {
       // One that leaves a request without an answer would do so with each.
-      case .offline, .untrusted, .unavailable(status: 0): throw .provider(.document(error))
+      case .offline, .untrusted, .unavailable(status: 0, _): throw .provider(.document(error))
       case .redirected, .page: failure = error
       case .unavailable, .malformed, .issuerMismatch: if error.isTemporary { failure = error }
       }

@@ -114,7 +114,9 @@ extension SignInFailure {
     case .exchange(.transient): .providerUnavailable
     case .exchange(.misconfigured): .providerMisconfigured
     case .installationRefused: .reauthenticationRequired
-    case .answerRejected(let failure, _), .importedTokenSpent(let failure): failure.kind
+    case .answerRejected(let failure, _): failure.kind
+    // The same request can't succeed any more.
+    case .importedTokenSpent(let failure): failure.mayPass ? .signInFailed : failure.kind
     default: .signInFailed
     }
   }

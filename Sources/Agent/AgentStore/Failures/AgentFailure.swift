@@ -284,7 +284,7 @@ extension AgentFailure {
       pause
     case .passphrase(.wrong(let pause)), .backup(.wrongPassphrase(let pause)), .stepUp(.throttled(let pause, _), _, _):
       pause
-    case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.retryAfter
+    case .signIn(.answerRejected(let failure, _)): failure.retryAfter
     case .unsent(let failure), .sentBefore(let failure, _): failure.retryAfter
     default: nil
     }

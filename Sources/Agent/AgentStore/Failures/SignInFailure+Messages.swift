@@ -102,7 +102,20 @@ extension SignInFailure {
     case .answerRejected(let failure, _): failure.message
     case .importedBefore:
       "This refresh token was taken over before, and the provider refuses it now: it is used up. Nothing was kept; sign in again."
-    case .importedTokenSpent(let failure): failure.message + " The imported token is used up."
+    case .importedTokenSpent(let failure):
+      failure.causeOfSpentToken + " The imported token is used up: sign in again, or import a newer one."
+    }
+  }
+}
+
+extension AgentFailure {
+  /// Why no account came of a refresh token that the provider has exchanged: nothing passes or can be tried again.
+  fileprivate var causeOfSpentToken: String {
+    switch self {
+    case .locked, .vault(.locked, _): "The vault was locked before the account was stored."
+    case .shuttingDown: "The agent ended before the account was stored."
+    case _ where storeFailure != nil: "The disk did not take the account."
+    default: message
     }
   }
 }
@@ -133,8 +146,8 @@ extension DocumentFailure {
     case .offline(.noLibrary(let library)): "the library \(library.name) is missing on this machine"
     case .offline: "the server can't be reached"
     case .untrusted: "the server could not be trusted"
-    case .unavailable(status: 0): "no answer came"
-    case .unavailable(let status): "the server answered with status \(status)"
+    case .unavailable(status: 0, _): "no answer came"
+    case .unavailable(let status, _): "the server answered with status \(status)"
     case .malformed, .page: "the answer is not what it should be, and a sign-in page of the network may have given it"
     case .issuerMismatch: "it names another issuer"
     case .redirected(let origin): "the address \(Self.leads(to: origin))"

@@ -51,8 +51,8 @@ struct TakeOver {
     let issuer = ErrorMessages.shellWord(entry.issuer ?? "URL")
     let client = ErrorMessages.shellWord(entry.clientID ?? "ID")
     let secret = entry.clientSecret == nil ? "" : " --client-secret-file FILE"
-    return "Sign in instead: `lanyard provider add \(provider) --issuer \(issuer) --client-id \(client)\(secret)`, then "
-      + "`lanyard login \(provider)`."
+    return "Sign in instead: `lanyard provider add \(provider) --issuer \(issuer) --client-id \(client)\(secret)`, "
+      + "then `lanyard login \(provider)`."
   }
 
   /// The provider is asked whose key it is, where it can be: a refused one is not kept.
