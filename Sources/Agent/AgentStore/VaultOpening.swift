@@ -102,7 +102,7 @@ struct VaultOpening {
 
   /// Opens by a passphrase. After a few wrong ones the next attempt has to wait.
   mutating func unlock(passphrase: Secret) throws(AgentFailure) -> OpenVault {
-    if let wait = throttle.begin() { throw .passphrase(.wrong(retryAfter: wait)) }
+    if let wait = throttle.begin() { throw .passphrase(.notTried(retryAfter: wait)) }
     do throws(AgentFailure) {
       let vault = try tryUnlock(passphrase: passphrase)
       throttle.wasNotWrong()

@@ -111,7 +111,9 @@ extension BackupFailure {
     case .file(.forbidden): "a place that you may use"
     case .notABackup, .file(.notABackup): "a file that `agent.backup` wrote"
     case .newer: "a backup of this version of the agent, or of an earlier one"
-    case .file(.notFound), .file(.store), .damaged, .wrongPassphrase, .noMemory, .store, .overtaken: nil
+    case .file(.notFound), .file(.store), .damaged, .wrongPassphrase, .passphraseNotTried, .noMemory, .store,
+      .overtaken:
+      nil
     }
   }
 }

@@ -170,7 +170,7 @@ extension BackupFailure {
     case .file(.notFound): .notFound
     case .file, .notABackup, .newer: .invalidParams
     case .damaged: .integrity
-    case .wrongPassphrase: .unlockFailed
+    case .wrongPassphrase, .passphraseNotTried: .unlockFailed
     case .noMemory, .store: .storeUnavailable
     case .overtaken: .overloaded
     }

@@ -282,7 +282,8 @@ extension AgentFailure {
     case .rights(.unavailable(_, let pause), _), .provider(.registration(.unavailable(let pause))),
       .signIn(.exchange(.transient(_, let pause))):
       pause
-    case .passphrase(.wrong(let pause)), .backup(.wrongPassphrase(let pause)), .stepUp(.throttled(let pause, _), _, _):
+    case .passphrase(.wrong(let pause)), .passphrase(.notTried(let pause)), .backup(.wrongPassphrase(let pause)),
+      .backup(.passphraseNotTried(let pause)), .stepUp(.throttled(let pause, _), _, _):
       pause
     case .signIn(.answerRejected(let failure, _)): failure.retryAfter
     case .unsent(let failure), .sentBefore(let failure, _): failure.retryAfter

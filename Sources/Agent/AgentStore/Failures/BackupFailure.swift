@@ -10,6 +10,8 @@ package enum BackupFailure: Sendable {
   case newer
   case damaged
   case wrongPassphrase(retryAfter: Milliseconds)
+  /// It came during the pause after wrong ones, so that it was neither judged nor counted.
+  case passphraseNotTried(retryAfter: Milliseconds)
   case noMemory
   case store(StoreFailure)
   /// While it was written an account was signed out or erased, or a PIN was set.

@@ -3,6 +3,8 @@ package import AgentModel
 /// Why a passphrase opens nothing. Nothing was changed.
 package enum PassphraseFailure: Sendable {
   case wrong(retryAfter: Milliseconds)
+  /// It came during the pause after wrong ones, so that it was neither judged nor counted.
+  case notTried(retryAfter: Milliseconds)
   /// No slot of this vault takes a passphrase.
   case noSlot
   /// The person could not be asked, or gave no answer.

@@ -1,3 +1,5 @@
+internal import AgentModel
+
 /// The messages of a key slot or a passphrase that does not open the vault.
 extension KeySlotFailure {
   var message: String {
@@ -22,9 +24,18 @@ extension KeySlotFailure {
 }
 
 extension PassphraseFailure {
+  /// The least of a pause: without one the next passphrase is judged at once.
+  private static let noPause = Milliseconds(1)
+
+  /// What to do after a passphrase that opened nothing, with the pause in whole seconds.
+  static func again(after pause: Milliseconds) -> String {
+    pause > noPause ? "Try again in \((pause + Milliseconds(999)).wholeSeconds) s." : "Try again."
+  }
+
   var message: String {
     switch self {
-    case .wrong: "This does not open the vault. Nothing was changed; try again."
+    case .wrong(let pause): "This does not open the vault. Nothing was changed. \(Self.again(after: pause))"
+    case .notTried(let pause): "Too many wrong passphrases: this one was not tried. \(Self.again(after: pause))"
     case .noSlot:
       "This vault has no passphrase slot, so no passphrase unlocks it. Where there is no vault, `agent.initialize` creates one."
     case .prompt(.cancelled): "The question for the passphrase was closed. Nothing was changed."

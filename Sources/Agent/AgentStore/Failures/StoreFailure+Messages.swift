@@ -52,7 +52,9 @@ extension BackupFailure {
       "A later version of the agent wrote this backup. Update the agent; nothing was changed."
     case .damaged:
       "The backup is damaged, or was changed after it was written. Nothing was restored; use another copy of it."
-    case .wrongPassphrase: "This passphrase does not open the backup. Nothing was changed; try again."
+    case .wrongPassphrase(let pause):
+      "This passphrase does not open the backup. Nothing was changed. \(PassphraseFailure.again(after: pause))"
+    case .passphraseNotTried(let pause): PassphraseFailure.notTried(retryAfter: pause).message
     case .noMemory: "There was not enough memory to derive a key from the passphrase. Nothing was changed; try again."
     case .store(let failure), .file(.store(let failure)):
       "This could not be done: \(failure.cause). No incomplete file is left, and nothing was lost."

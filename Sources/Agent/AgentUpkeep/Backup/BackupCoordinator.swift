@@ -166,7 +166,9 @@ package actor BackupCoordinator {
 
   /// Opens a backup. A wrong passphrase takes as long as a wrong one of the vault.
   private func open(_ store: any Store, by passphrase: Secret) async throws(AgentFailure) -> Vault {
-    if let pause = await vault.beginRestoreAttempt() { throw .backup(BackupFailure.wrongPassphrase(retryAfter: pause)) }
+    if let pause = await vault.beginRestoreAttempt() {
+      throw .backup(BackupFailure.passphraseNotTried(retryAfter: pause))
+    }
     do throws(BackupFormat.Failure) {
       _ = try BackupFormat.slot(of: store)
       do throws(StoreFailure) {

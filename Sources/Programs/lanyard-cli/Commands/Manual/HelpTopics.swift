@@ -34,7 +34,8 @@ enum HelpTopic: String, CaseIterable {
            later.
       6    Denied by a policy, or by the grant of this program.
       7    A step-up is needed: `lanyard step-up`.
-      8    The vault is locked: `lanyard unlock`.
+      8    The vault is locked: `lanyard unlock`. Or a passphrase does not open it,
+           or does not open the backup.
       130  Interrupted by Ctrl-C.
 
     `lanyard exec` and `lanyard sandbox` end with the code of their command, with
