@@ -876,10 +876,11 @@ type AccountReplaceParams struct {
 	Extra Extra `json:"-"`
 }
 
-// Replace replaces the secret of an account.
+// Replace gives an account another secret.
 //
-// A secret of another subject is `ErrSignInFailed` with the reason `identityMismatch`, and the account keeps its own.
-// The one that was replaced is revoked where the provider has `Revoke`.
+// An account that is signed out is signed in again. A secret of another subject is `ErrSignInFailed` with the reason
+// `identityMismatch`, and the account stays as it is. Where the provider has no `Whoami`, an account that is signed
+// out takes no other secret than its own. The one that was replaced is revoked where the provider has `Revoke`.
 //
 // Besides what every call may fail with: ErrAccountNotFound, ErrSignedOut, ErrSignInFailed, ErrAccountAmbiguous,
 // ErrProviderUnavailable, ErrProviderMisconfigured, ErrUntrustedServer, ErrOffline, ErrStoreUnavailable,

@@ -66,6 +66,9 @@ struct AccountInfo {
   /// It holds a secret, and its provider did not say whose.
   var isOfUnknownPerson: Bool { kind == "secret" && subject.hasPrefix("secret:") }
 
+  /// It is signed out, and nothing but the key that it had shows that the person is the same.
+  var takesItsOwnKeyAlone: Bool { state == "signedOut" && isOfUnknownPerson }
+
   /// An installation of a GitHub App.
   var isInstallation: Bool { kind == "client" && subject.hasPrefix("installation:") }
 
@@ -85,6 +88,7 @@ struct AccountInfo {
   var dataWords: String? {
     switch (dataProtection, state) {
     case ("pin"?, "signedOut"): "sealed until the same person signs in again and enters the PIN"
+    case ("vault"?, "signedOut") where takesItsOwnKeyAlone: "sealed until the same key is added again"
     case ("vault"?, "signedOut"): "sealed until the same person signs in again"
     case ("pin"?, _): "under the PIN when signed out"
     case ("vault"?, _): "under the vault alone when signed out: no PIN is set"

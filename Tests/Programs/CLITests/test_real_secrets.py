@@ -36,6 +36,12 @@ class RealSecrets(RealProvider):
         os.chmod(path, 0o600)
         return path
 
+    def answer_with_note(self, *words):
+        """A command that succeeds and says more on stderr."""
+        done = self.lanyard(*words)
+        self.assertEqual(done.returncode, 0, done)
+        return done.stdout
+
     def account(self, name):
         return json.loads(self.answer("rpc", "account.get", json.dumps({"account": name})))
 
@@ -114,6 +120,37 @@ class LoginTests(RealSecrets):
         self.answer("login", "keys", "--key-file", self.file(key), "--alias", "work")
         self.assertIn("another person", self.refused(4, "rotate", "work", "--key-file", self.file(self.key("bob"))))
         self.assertEqual(self.answer("token", "work"), key + "\n")
+
+    def test_a_signed_out_account_that_is_named_takes_no_key_of_another_person(self):
+        self.answer("login", "keys", "--key-file", self.file(self.key()), "--alias", "work")
+        self.answer("logout", "work", "--yes")
+        told = self.refused(4, "login", "--account", "work", "--key-file", self.file(self.key("bob")))
+        self.assertIn("belongs to another person than the account. The account stays signed out", told)
+        self.assertEqual(advice(told), ["lanyard login keys"])
+        self.assertEqual([account["alias"] for account in json.loads(self.answer("list", "--json"))["accounts"]], ["work"])
+        new = self.key()
+        self.assertIn("account work.", self.answer("login", "--account", "work", "--key-file", self.file(new)))
+        self.assertEqual(self.answer("token", "work"), new + "\n")
+
+    def test_a_signed_out_account_whose_person_nothing_proves_takes_its_own_key_alone(self):
+        self.answer("rpc", "provider.add", json.dumps(
+            {"name": "mute", "kind": "secret", "allowedOrigins": [self.issuer]}))
+        self.answer_with_note("login", "mute", "--key-file", self.file("first-key"))
+        self.answer_with_note("logout", "mute", "--yes")
+        told = self.refused(4, "login", "--account", "mute", "--key-file", self.file("second-key"))
+        self.assertIn("This is not the secret that the account had", told)
+        self.assertEqual(advice(told), ["lanyard login mute", "lanyard login --account mute"])
+        self.assertIn("sealed until the same key is added again", self.answer("status", "mute"))
+        self.answer_with_note("login", "--account", "mute", "--key-file", self.file("first-key"))
+        self.assertEqual(self.answer("token", "mute"), "first-key\n")
+        self.assertEqual(len(json.loads(self.answer("list", "--json"))["accounts"]), 1)
+
+    def test_an_account_of_another_provider_is_not_taken_for_this_one(self):
+        self.answer("rpc", "provider.add", json.dumps(
+            {"name": "mute", "kind": "secret", "allowedOrigins": [self.issuer]}))
+        self.answer("login", "keys", "--key-file", self.file(self.key()), "--alias", "work")
+        told = self.refused(2, "login", "mute", "--account", "work", "--key-file", self.file("a-key"))
+        self.assertIn("work is an account at keys.", told)
 
 
 class UnreachableTests(RealSecrets):

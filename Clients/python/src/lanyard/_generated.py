@@ -6130,10 +6130,12 @@ class AccountMethods:
         secret: str,
         expires_at: Optional[Union[datetime, str]] = None,
     ) -> AccountReplaceResult:
-        """Replaces the secret of an account.
+        """Gives an account another secret.
 
-        A secret of another subject is `SignInFailed` with the reason `identityMismatch`, and the account keeps its
-        own. The one that was replaced is revoked where the provider has `revoke`.
+        An account that is signed out is signed in again. A secret of another subject is `SignInFailed` with the reason
+        `identityMismatch`, and the account stays as it is. Where the provider has no `whoami`, an account that is
+        signed out takes no other secret than its own. The one that was replaced is revoked where the provider has
+        `revoke`.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -6488,10 +6490,12 @@ class AsyncAccountMethods:
         secret: str,
         expires_at: Optional[Union[datetime, str]] = None,
     ) -> AccountReplaceResult:
-        """Replaces the secret of an account.
+        """Gives an account another secret.
 
-        A secret of another subject is `SignInFailed` with the reason `identityMismatch`, and the account keeps its
-        own. The one that was replaced is revoked where the provider has `revoke`.
+        An account that is signed out is signed in again. A secret of another subject is `SignInFailed` with the reason
+        `identityMismatch`, and the account stays as it is. Where the provider has no `whoami`, an account that is
+        signed out takes no other secret than its own. The one that was replaced is revoked where the provider has
+        `revoke`.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no

@@ -664,10 +664,12 @@ export class AccountMethods {
   }
 
   /**
-   * Replaces the secret of an account.
+   * Gives an account another secret.
    *
-   * A secret of another subject is `SignInFailedError` with the reason `identityMismatch`, and the account keeps its
-   * own. The one that was replaced is revoked where the provider has `revoke`.
+   * An account that is signed out is signed in again. A secret of another subject is `SignInFailedError` with the
+   * reason `identityMismatch`, and the account stays as it is. Where the provider has no `whoami`, an account that is
+   * signed out takes no other secret than its own. The one that was replaced is revoked where the provider has
+   * `revoke`.
    *
    * @returns With `account`.
    * @throws `AccountNotFoundError` - No account matches.

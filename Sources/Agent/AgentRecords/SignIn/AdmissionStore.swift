@@ -131,7 +131,7 @@ package struct AdmissionStore {
     guard live.issuer(of: admission.issuedBy) != nil else { throw .signIn(.cancelled) }
     let known = try known(admission)
     if let expected = admission.expected, known?.id != expected {
-      throw .signIn(admission.secret == nil ? .otherPerson : .secretOfAnother)
+      throw .signIn(admission.secret == nil ? .otherPerson : .secretOfAnother(try taker(admission, expected)))
     }
     if let limits = admission.limits, known.map({ limits.covers($0.id) }) != true { throw .caller(.notCovered) }
     if let alias = admission.alias { try vault.directory.requireFree(alias, for: known?.id) }
@@ -185,11 +185,18 @@ package struct AdmissionStore {
   }
 
   /// The account of the person who signs in. Where the provider names no person, it is the one that was named, whatever
-  /// digest its new secret has, as long as that is no other account's.
+  /// digest its new secret has, as long as that is no other account's. One that is signed out takes its own secret alone:
+  /// no other one shows that it is of the person whose data was put away.
   private func known(_ admission: Admission) throws(AgentFailure) -> AccountProfile? {
     let known = try vault.profile(of: admission.identity, at: admission.provider)
     guard known == nil, admission.identity.isOfSecret, let expected = admission.expected else { return known }
-    return try vault.directory.profile(.id(expected))
+    let named = try vault.directory.profile(.id(expected))
+    return named.signInStatus == .signedIn ? named : nil
+  }
+
+  private func taker(_ admission: Admission, _ expected: AccountID) throws(AgentFailure) -> SecretTaker {
+    guard try vault.directory.profile(.id(expected)).signInStatus != .signedIn else { return .signedIn }
+    return admission.identity.isOfSecret ? .signedOutUnproven : .signedOut
   }
 
   /// The operations of a damaged incarnation are lost: they count no more.

@@ -49,13 +49,13 @@ package struct SecretAdmission: Sendable {
     return try await admit(given, at: provider, for: nil, .accountAdd, by: limits)
   }
 
-  /// Replaces the secret of an account. One of another person is refused, and the account keeps its own.
+  /// Gives an account another secret, and signs it in again if it is signed out. One of another person is refused, and
+  /// the account stays as it is.
   package func replace(_ given: Given, of selector: AccountSelector) async throws(AgentFailure) -> AccountID {
     let profile = try await dependencies.vault.profile(selector)
     guard profile.kind == .secret else {
       throw .invalidParameter("/account", expected: "an account that holds a secret")
     }
-    guard profile.signInStatus == .signedIn else { throw .signedOut(profile.id) }
     let provider = try await dependencies.vault.receiver(ofTokensOf: profile.id)
     var given = given
     given.username = profile.secret?.username

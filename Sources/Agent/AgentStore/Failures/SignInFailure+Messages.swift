@@ -30,8 +30,8 @@ extension SignInFailure {
     case .installationRefused:
       "The provider knows no such installation of this app. Nothing was kept; correct `installation`, or install the app again."
     case .secretRefused: "The provider refuses this secret. Nothing was kept; make another one on the provider's page."
-    case .secretOfAnother:
-      "The secret belongs to another person than the account. The account keeps the secret that it has; `lanyard login` adds this one as an account of its own."
+    case .secretOfAnother(let taker):
+      "\(taker.refusal); `lanyard login` adds this one as an account of its own."
     case .identity(.tenantMissing): "The provider named no tenant where one was expected. Nothing was kept."
     case .answer(.unreadable): "The provider's answer could not be read. Nothing was kept; begin again."
     case .answer(.withoutCode): "The provider's answer has no code. Nothing was kept; begin again."
@@ -116,6 +116,17 @@ extension AgentFailure {
     case .shuttingDown: "The agent ended before the account was stored."
     case _ where storeFailure != nil: "The disk did not take the account."
     default: message
+    }
+  }
+}
+
+extension SecretTaker {
+  fileprivate var refusal: String {
+    switch self {
+    case .signedIn: "The secret belongs to another person than the account. The account keeps the secret that it has"
+    case .signedOut: "The secret belongs to another person than the account. The account stays signed out"
+    case .signedOutUnproven:
+      "This is not the secret that the account had, and the provider does not say whose it is. The account stays signed out"
     }
   }
 }

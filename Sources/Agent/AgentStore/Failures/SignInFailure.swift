@@ -2,6 +2,13 @@ package import AgentCore
 package import AgentOAuth
 package import AgentPorts
 
+/// The account to which a secret was given that is not of its person.
+package enum SecretTaker: Sendable {
+  case signedIn, signedOut
+  /// Signed out, and no provider says whose a secret is: only the same secret is known to be of the same person.
+  case signedOutUnproven
+}
+
 /// Why a sign-in brought no account. Nothing of it was kept.
 package enum SignInFailure: Sendable {
   /// The person did not sign in in time. `refused`: requests that came to the redirect URI and were no answer to this
@@ -16,8 +23,8 @@ package enum SignInFailure: Sendable {
   case secretRefused
   /// The installation of a GitHub App is gone or suspended; the reason.
   case installationRefused(String)
-  /// A secret that was to replace the account's is another person's.
-  case secretOfAnother
+  /// A secret that was given to an account is not of its person.
+  case secretOfAnother(SecretTaker)
   /// The answer of the authorization endpoint brings no code.
   case answer(AuthorizationFailure)
   /// The pasted text is neither an address nor a code.

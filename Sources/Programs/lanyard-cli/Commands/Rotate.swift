@@ -43,7 +43,7 @@ struct Rotate: ParsableCommand {
         Output.done(Text.shown("Replaced: \(known.label) has the new key."))
       }
     } catch {
-      throw provider.map { error.naming($0) } ?? error
+      throw provider.map { error.naming($0).offeringAnotherKey(at: $0, for: known) } ?? error
     }
   }
 }

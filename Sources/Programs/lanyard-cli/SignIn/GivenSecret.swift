@@ -53,7 +53,7 @@ struct SecretOptions: ParsableArguments {
 /// Adds a secret that the person was given as an account, or gives it to the account that they named.
 struct GivenSecret {
   let provider: ProviderInfo
-  /// A signed-in account, which gets another secret. One that is signed out is known by its person.
+  /// The account that was named: it gets the secret, or none does.
   var account: String?
   var alias: String?
   var username: String?
@@ -62,14 +62,17 @@ struct GivenSecret {
 
   /// Sends the secret; returns the id of its account.
   func handOver(to agent: inout AgentConnection) throws(CommandFailure) -> String {
-    let secret = try options.read(question: "Key or password for \(provider.name) (not shown): ", page: page)
-    let username = try username == nil && account == nil ? askedUsername() : username
     let account = try account.map { (name) throws(CommandFailure) in try AccountInfo.named(name, via: &agent) }
-    let replaced = account.flatMap { $0.state == "signedOut" ? nil : $0.id }
+    if let account, account.provider != provider.name {
+      throw .usage(Text.shown("\(account.label) is an account at \(account.provider). Nothing was changed."))
+    }
+    let what = account?.takesItsOwnKeyAlone == true ? "The same key or password as before" : "Key or password"
+    let secret = try options.read(question: "\(what) for \(account?.label ?? provider.name) (not shown): ", page: page)
+    let username = try username == nil && account == nil ? askedUsername() : username
     do throws(CommandFailure) {
-      return try agent.call(replaced == nil ? "account.add" : "account.replace") { writer in
+      return try agent.call(account == nil ? "account.add" : "account.replace") { writer in
         options.write(secret, to: &writer)
-        if let replaced { return writer.member("account", replaced) }
+        if let account { return writer.member("account", account.id) }
         writer.member("provider", provider.name)
         writer.member("username", username)
         writer.member("alias", alias)
@@ -78,7 +81,7 @@ struct GivenSecret {
         return account
       }
     } catch {
-      throw replaced == nil ? error.naming(provider).offeringAnotherKey(at: provider) : error.naming(provider)
+      throw error.naming(provider).offeringAnotherKey(at: provider, for: account)
     }
   }
 

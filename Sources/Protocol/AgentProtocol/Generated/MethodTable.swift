@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "afb0d116b3d2bd63b14ff4d3dd334074b784579d3963bf774ce0c5e66df6106e"
+  public static let schemaDigest = "11a90292ff3709c844c047ea590fc931cbeb8809f3dfcd936b87c5c34360a0c9"
 }

@@ -78,10 +78,11 @@ public enum AccountAdd: RPCMethod {
   }
 }
 
-/// Replaces the secret of an account.
+/// Gives an account another secret.
 ///
-/// A secret of another subject is `signInFailed` with the reason `identityMismatch`, and the account keeps its own.
-/// The one that was replaced is revoked where the provider has `revoke`.
+/// An account that is signed out is signed in again. A secret of another subject is `signInFailed` with the reason
+/// `identityMismatch`, and the account stays as it is. Where the provider has no `whoami`, an account that is signed
+/// out takes no other secret than its own. The one that was replaced is revoked where the provider has `revoke`.
 public enum AccountReplace: RPCMethod {
   public static let info = MethodInfo(
     name: "account.replace", since: "1",
