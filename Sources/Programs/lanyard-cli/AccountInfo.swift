@@ -17,6 +17,8 @@ struct AccountInfo {
   let state: String
   let isActive: Bool
   let lastOnline: Moment?
+  /// When its secret ends, as the person told; nil: no end is known.
+  let keyEndsAt: Moment?
   /// `vault` or `pin`: what protects its data while it is signed out.
   let dataProtection: String?
   /// `bound` or `downgraded`; nil for bearer tokens.
@@ -37,6 +39,7 @@ struct AccountInfo {
     state = node["state"]?.string ?? ""
     isActive = node["active"]?.bool ?? false
     lastOnline = node["lastOnlineAuthAt"]?.string.flatMap { Moment($0) }
+    keyEndsAt = node["expiresAt"]?.string.flatMap { Moment($0) }
     dataProtection = node["dataProtection"]?.string
     tokenBinding = node["tokenBinding"]?.string
     json = node.text

@@ -207,6 +207,18 @@ class StatusTests(Person):
         agent.answers.update(accounts({**WORK, "state": "signedOut"}))
         self.assertNotRegex(self.answer("status"), "Data ")
 
+    def test_status_of_a_key_names_no_end_that_nobody_told(self):
+        agent = self.agent()
+        key = {**WORK, "kind": "secret", "subject": "secret:abc"}
+        session = {**SESSION, "accessTokenExpiresAt": "2999-01-01T00:00:00.000Z"}
+        for told, state, words in (({}, "active", "fresh, no end is known"),
+                                   ({"expiresAt": "2999-01-01T00:00:00.000Z"}, "active", r"fresh, expires in \d+ days"),
+                                   ({}, "reauthenticationRequired", "none is served")):
+            with self.subTest(words):
+                agent.answers.update(
+                    {**accounts({**key, **told, "state": state}), "session.get": {**session, "state": state}})
+                self.assertRegex(self.answer("status"), f"Token +{words}\n")
+
     def test_status_says_how_to_get_lost_scopes_back(self):
         self.agent({**accounts(WORK), "session.get": {**SESSION, "lostScopes": ["mail.send"]}})
         self.assertRegex(self.answer("status"), "Lost scopes +mail.send: .*`lanyard login --account work`")

@@ -68,11 +68,17 @@ struct SessionInfo {
   /// The account has ended or is disabled: nothing but what a person does brings it back.
   private var isOver: Bool { ["reauthenticationRequired", "locked", "signedOut"].contains(state) }
 
-  /// Freshness and expiry of the access token, for a person.
-  var tokenWords: String {
-    let lives = expiresAt.map { $0 > now } ?? false
-    let expiry = expiresAt.map { lives ? ", expires \(words($0))" : ", expired \(words($0))" } ?? ""
-    if isOver { return lives ? "served until it expires \(words(expiresAt!)), and not refreshed" : "none is served" }
+  /// Freshness and expiry of the account's token, for a person.
+  func tokenWords(of account: AccountInfo) -> String {
+    // The agent names an end to programs, also where no end of the key is known.
+    let isKey = account.kind == "secret"
+    let end = isKey ? account.keyEndsAt : expiresAt
+    let lives = end.map { $0 > now } ?? false
+    let expiry = end.map { ", \(lives ? "expires" : "expired") \(words($0))" } ?? (isKey ? ", no end is known" : "")
+    if isOver {
+      guard lives, !isKey, let end else { return "none is served" }
+      return "served until it expires \(words(end)), and not refreshed"
+    }
     return switch freshness {
     case "fresh": "fresh\(expiry)"
     case "stale": "to be refreshed soon\(expiry)"

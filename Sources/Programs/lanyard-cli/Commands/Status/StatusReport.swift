@@ -79,7 +79,7 @@ struct StatusReport {
       ?? ""
     facts.add("Session", styled: Style.state(state)(Text.shown(AccountInfo.words(ofState: state))) + since)
     guard let session else { return addProblem(to: &facts) }
-    facts.add("Token", session.tokenWords)
+    facts.add("Token", session.tokenWords(of: account))
     facts.add("Refresh", session.refreshWords)
     facts.add("Bound", session.bindingWords)
     if !session.detailTypes.isEmpty { facts.add("Details", session.detailTypes.joined(separator: ", ")) }
