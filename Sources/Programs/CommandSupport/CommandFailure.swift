@@ -60,8 +60,9 @@ public struct CommandFailure: Error, Sendable {
     let code = error["code"]?.integer ?? 0
     let data = error["data"]
     let name = data?["name"]?.string ?? "error\(code)"
+    let mayPass = data?["retryable"]?.bool == true && data?["outcome"]?.isText("unknown") != true
     self.init(
-      ExitStatus(errorCode: code), name: name,
+      ExitStatus(errorCode: code, mayPass: mayPass), name: name,
       ErrorMessages.message(code: code, error["message"]?.string, reason: data?["reason"]?.string))
     wire = String(decoding: error.raw, as: UTF8.self)
     self.code = code

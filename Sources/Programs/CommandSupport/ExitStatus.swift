@@ -12,8 +12,11 @@ public enum ExitStatus: Int32, Sendable {
   case interrupted = 130
 
   /// The exit code for an error of the contract.
-  public init(errorCode: Int64) {
+  ///
+  /// - Parameter mayPass: the same command may succeed later, and can have had no effect now.
+  init(errorCode: Int64, mayPass: Bool) {
     switch errorCode {
+    case 1006 where mayPass: self = .providerUnreachable
     case 1001, 1008, 2008: self = .locked
     case 1002, 1005: self = .noAgent
     case 1007, 4001: self = .denied

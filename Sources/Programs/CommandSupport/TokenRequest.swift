@@ -24,12 +24,18 @@ public struct TokenRequest: Sendable {
     do throws(CommandFailure) {
       try runOnce(begun)
     } catch {
-      guard forced, error.status == .providerUnreachable else { throw error }
       var told = error
+      if error.name == "timedOut", let timeoutSeconds { told.message = Self.unanswered(in: timeoutSeconds) }
+      guard forced, error.status == .providerUnreachable else { throw told }
       told.hints.append(
         "Without --force, `lanyard token\(AccountSelection.lastWord)` prints the current token while it is valid.")
       throw told
     }
+  }
+
+  private static func unanswered(in seconds: Int) -> String {
+    guard seconds > 0 else { return "There is no token yet. The agent asks the provider: ask again." }
+    return "The provider did not answer within \(seconds) s. The agent goes on waiting: ask again."
   }
 
   private func runOnce(_ begun: consuming AgentConnection?) throws(CommandFailure) {

@@ -1,6 +1,7 @@
 internal import JSONRPC
 
-/// Whom a request waits for, as its parameters tell: a server, a provider, or the provider of an account.
+/// Whom a request waits for, as its parameters tell: a server, a provider, or the provider of an account. Under a grant a
+/// request to a server may wait for a person's yes first, of which the agent says nothing.
 struct WaitedFor {
   private let url, provider, account: String?
   private let isPrompt: Bool
@@ -23,7 +24,11 @@ struct WaitedFor {
   /// Nil if it is the agent itself; empty for a question of pinentry, which the person sees, perhaps on this terminal.
   var name: String? {
     if isPrompt { return "" }
-    return url.flatMap(Self.host) ?? provider ?? account.flatMap(Self.provider)
+    return url.flatMap(Self.host).map { $0 + Self.approval } ?? provider ?? account.flatMap(Self.provider)
+  }
+
+  private static var approval: String {
+    Environment.value("LANYARD_GRANT_FILE") == nil ? "" : " or a yes (`lanyard approvals`)"
   }
 
   /// Without what stands before `@`, which may be a secret.

@@ -6,7 +6,7 @@ import shutil
 import time
 import unittest
 
-from fake_agent import NoAnswer
+from fake_agent import Error, NoAnswer
 from people import AGENT, TOKEN, WORK, accounts
 from person import BINARIES, Person, interrupt
 
@@ -61,6 +61,16 @@ class WaitingTests(Person):
         ):
             with self.subTest(words):
                 self.assertTrue(self.waits(*words, method=method, answer=answer, subject=subject))
+
+    def test_a_request_under_a_grant_may_wait_for_a_yes(self):
+        grant = os.path.join(self.place, "grant")
+        with open(grant, "w", encoding="utf-8") as file:
+            file.write("not-a-real-grant\n")
+        os.chmod(grant, 0o600)
+        self.environment["LANYARD_GRANT_FILE"] = grant
+        answer = {"status": 200, "headers": {}, "body": "ok", "attempts": 1, "refreshed": False, "account": WORK["id"]}
+        self.waits("request", "POST", "https://api.example/orders", method="request.send", answer=answer,
+                   subject="api.example or a yes (`lanyard approvals`)", **{"agent.hello": {}})
 
     def test_a_quick_answer_shows_no_line(self):
         self.agent({**accounts(WORK), "token.get": late(1.2, TOKEN)})
@@ -117,6 +127,21 @@ class TimeoutTests(Person):
             self.assertEqual(agent.params(method)["timeoutSeconds"], 7)
         self.answer("token", "work")
         self.assertNotIn("timeoutSeconds", agent.params("token.get"))
+
+    def test_a_bound_that_ran_out_is_worth_another_try(self):
+        agent = self.agent(accounts(WORK))
+        agent.answers["token.get"] = Error(1006, "timedOut", account=WORK["id"], retryable=True)
+        self.assertEqual(self.refused(5, "token", "--timeout", "2"),
+                         "lanyard: The provider did not answer within 2 s. The agent goes on waiting: ask again.\n")
+        self.assertIn("There is no token yet.", self.refused(5, "token", "--timeout", "0"))
+        self.refused(5, "token", "--json")
+
+    def test_a_request_that_may_have_had_its_effect_is_not(self):
+        agent = self.agent(accounts(WORK))
+        for outcome, retryable, code in (("unknown", True, 1), ("unknown", False, 1), ("notSent", True, 5)):
+            with self.subTest(outcome=outcome, retryable=retryable):
+                agent.answers["request.send"] = Error(1006, "timedOut", retryable=retryable, outcome=outcome)
+                self.refused(code, "request", "GET", "https://api.example/orders")
 
     def test_a_bound_that_is_none_is_refused(self):
         for bound in ("-1", "x", "3601", "1.5"):
