@@ -15,6 +15,20 @@ public struct ProviderAllowance: Sendable {
     fields = node["allowedFields"].map { $0.elements.compactMap(\.string) } ?? []
   }
 
+  /// The failure that says which of these origins the provider does not list, with the command that adds them; nil if
+  /// it lists them all.
+  ///
+  /// - Parameter outcome: what was not done, behind "so".
+  public func explaining(_ failure: CommandFailure, of wanted: [String], so outcome: String) -> CommandFailure? {
+    let missing = wanted.filter { !origins.contains($0) }
+    guard !missing.isEmpty else { return nil }
+    var told = failure
+    told.message = "The provider \(provider) does not list \(missing.joined(separator: ", ")), so \(outcome)."
+    let (servers, them) = missing.count == 1 ? ("that server", "it") : ("these servers", "them")
+    told.hints = ["If \(servers) may get its tokens, add \(them): `\(command(addingOrigins: missing))`."]
+    return told
+  }
+
   /// Nil if the provider can't be read.
   public init?(of provider: String, via agent: inout AgentConnection) {
     let read = try? agent.call("provider.get", params: { $0.member("provider", provider) }) { Self($0, of: provider) }
@@ -22,8 +36,10 @@ public struct ProviderAllowance: Sendable {
     self = read
   }
 
-  public func command(addingOrigin origin: String) -> String {
-    command(setting: "--allowed-origin", to: origins.filter { $0 != origin } + [origin])
+  public func command(addingOrigin origin: String) -> String { command(addingOrigins: [origin]) }
+
+  private func command(addingOrigins added: [String]) -> String {
+    command(setting: "--allowed-origin", to: origins.filter { !added.contains($0) } + added)
   }
 
   /// Names of header fields are alike in any case.

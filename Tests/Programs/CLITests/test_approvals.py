@@ -8,6 +8,7 @@ import unittest
 from fake_agent import Error
 from people import WORK
 from person import PATIENCE_SECONDS, Person, interrupt
+from test_hints import advice
 from test_real import MISSING, RealProvider
 from waiting_agent import ACCESS, APPROVAL, WaitingAgent
 
@@ -102,6 +103,23 @@ class DecideTests(Person):
         self.assertIn("Leave out --expires", self.refused(2, "approvals", "allow", "apr_7k2m", "--expires", "8h"))
         self.assertIn("Give --expires", self.refused(2, "approvals", "allow", "acr_3n8d", "--session"))
         self.assertIn("--expires is a duration", self.refused(2, "approvals", "allow", "acr_3n8d", "--expires", "soon"))
+        self.assertEqual(world.decided, [])
+
+    def test_an_id_that_is_not_whole_decides_nothing(self):
+        world = self.waiting(APPROVAL, ACCESS)
+        for verdict in ("allow", "deny"):
+            told = self.refused(2, "approvals", verdict, "apr_7")
+            self.assertEqual(told, "lanyard: apr_7 is not a whole id. Nothing was decided.\n  Did you mean apr_7k2m?\n")
+        self.assertEqual(world.decided, [])
+
+    def test_more_access_that_the_provider_does_not_list_still_waits(self):
+        world = self.waiting(ACCESS)
+        self.fake.answers["access.decide"] = Error(6001, "originNotAllowed", account=WORK["id"])
+        self.fake.answers["provider.get"] = {"name": "idp", "allowedOrigins": ["https://other.example"]}
+        told = self.refused(1, "approvals", "allow", "acr_3n8d")
+        self.assertIn("does not list https://api.example, so nothing was allowed, and the wish still waits.", told)
+        self.assertEqual(advice(told), [
+            "lanyard provider update idp --allowed-origin https://other.example --allowed-origin https://api.example"])
         self.assertEqual(world.decided, [])
 
     def test_what_is_over_says_so(self):

@@ -61,8 +61,8 @@ extension AgentFailure {
     case .rights(let failure, _): failure.message
     case .originNotAllowed:
       """
-      The account's provider does not list this origin, so nothing was sent. List it beside the others: `lanyard \
-      provider update NAME --allowed-origin ORIGIN` sets the whole list.
+      The account's provider does not list this origin, so nothing was sent or allowed. List it beside the others: \
+      `lanyard provider update NAME --allowed-origin ORIGIN` sets the whole list.
       """
     case .originServed:
       """

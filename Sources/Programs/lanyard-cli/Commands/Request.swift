@@ -134,17 +134,14 @@ struct Request: ParsableCommand {
     }
   }
 
-  /// Names the provider, the origin and the command that lists it.
   private func explaining(
     _ failure: CommandFailure, account: String, via agent: inout AgentConnection
   ) -> CommandFailure {
     guard let provider = try? AccountInfo.named(account, via: &agent).provider,
-      let origin = HTTPURL(target.url)?.origin, let listed = ProviderAllowance(of: provider, via: &agent)
+      let origin = HTTPURL(target.url)?.origin
     else { return failure }
-    var told = failure
-    told.message = "The provider \(provider) does not list \(origin), so nothing was sent."
-    told.hints = ["If that server may get its tokens, add it: `\(listed.command(addingOrigin: origin))`."]
-    return told
+    return ProviderAllowance(of: provider, via: &agent)?.explaining(failure, of: [origin], so: "nothing was sent")
+      ?? failure
   }
 
   private func body() throws(CommandFailure) -> RequestBody? {

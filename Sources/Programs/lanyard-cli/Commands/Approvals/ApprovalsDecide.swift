@@ -84,7 +84,8 @@ struct ApprovalsDeny: ParsableCommand {
     verdict: (WaitingDecision.Kind) throws(CommandFailure) -> Verdict
   ) throws(CommandFailure) {
     var agent = try common.connect()
-    guard let decision = try WaitingDecisions(via: &agent).named(id) else { throw .decided(id) }
+    let waiting = try WaitingDecisions(via: &agent)
+    guard let decision = waiting.named(id) else { throw .notWaiting(id, among: waiting.all) }
     let verdict = try verdict(decision.kind)
     let answer = try verdict.give(decision, pinentry: pinentry, via: &agent)
     if common.json { return Output.answer(json: answer) }

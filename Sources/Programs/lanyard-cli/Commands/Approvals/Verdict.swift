@@ -35,7 +35,7 @@ enum Verdict: Equatable {
     } catch {
       guard error.name == "stepUpRequired", pinentry || Terminal.canAsk, let account = error.account ?? decision.account
       else {
-        throw error.explaining(decision)
+        throw error.explaining(decision, via: &agent)
       }
       if Terminal.canAsk { Output.instruction("The policy wants a confirmation that it is you.") }
       // A step-up of this method is typed in the agent's own prompt.
@@ -45,7 +45,7 @@ enum Verdict: Equatable {
     do throws(CommandFailure) {
       return try send(decision, via: &agent)
     } catch {
-      throw error.explaining(decision)
+      throw error.explaining(decision, via: &agent)
     }
   }
 
@@ -83,10 +83,27 @@ extension CommandFailure {
       hints: ["`lanyard approvals` shows what waits."])
   }
 
-  fileprivate func explaining(_ decision: WaitingDecision) -> CommandFailure {
-    guard name == "notFound" else { return self }
-    var told = Self.decided(decision.id)
-    told.wire = wire
-    return told
+  /// For an id of which nothing waits.
+  ///
+  /// - Parameter others: what waits.
+  static func notWaiting(_ id: String, among others: [WaitingDecision]) -> CommandFailure {
+    let meant = others.map(\.id).filter { !id.isEmpty && $0.hasPrefix(id) }
+    guard !meant.isEmpty else { return decided(id) }
+    return .usage("\(id) is not a whole id. Nothing was decided.", hints: meant.map { "Did you mean \($0)?" })
+  }
+
+  fileprivate func explaining(_ decision: WaitingDecision, via agent: inout AgentConnection) -> CommandFailure {
+    switch name {
+    case "notFound":
+      var told = Self.decided(decision.id)
+      told.wire = wire
+      return told
+    case "originNotAllowed":
+      guard let account, let provider = try? AccountInfo.named(account, via: &agent).provider,
+        let listed = ProviderAllowance(of: provider, via: &agent)
+      else { return self }
+      return listed.explaining(self, of: decision.origins, so: "nothing was allowed, and the wish still waits") ?? self
+    default: return self
+    }
   }
 }

@@ -19,7 +19,8 @@ struct WaitingDecision {
   /// The method of the step-up that a yes needs; nil: none.
   let stepUp: String?
   private let capability, method, url, reason: String?
-  private let origins, methods, capabilities: [String]
+  let origins: [String]
+  private let methods, capabilities: [String]
   /// The agent's JSON, for `--json`.
   let json: String
 
