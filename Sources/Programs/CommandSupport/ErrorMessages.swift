@@ -37,7 +37,7 @@ public enum ErrorMessages {
       hints.append("`lanyard step-up\(account.map { " \($0)" } ?? "") --enroll` sets one.")
     }
     // The caller's own wish: neither the provider's settings nor its administrator are at fault.
-    let wish = ["invalid_scope", "invalid_target", "notSupported"].contains(data?["reason"]?.string)
+    let wish = ["invalid_scope", "invalid_target", "notSupported", "noIdToken"].contains(data?["reason"]?.string)
     // The message has the command that lists an origin.
     if wish || name == "originNotAllowed" { return hints }
     // The message says how to get the library.

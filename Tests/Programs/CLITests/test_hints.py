@@ -166,6 +166,8 @@ WAYS = {
     "lanyard credential password --user alice@acme.example": NAME, "lanyard credential password -u mail": NAME,
     "lanyard credential xoauth2 --user MAILBOX": NAME, "lanyard exec --proxy": NAME, "lanyard provider update": NAME,
     "lanyard request": NAME,
+    "lanyard credential kubectl --access-token":
+        "test_real_machines.test_a_machine_has_no_id_token_and_the_access_token_is_advised",
     "lanyard exec … -- COMMAND": "test_real_secrets.test_keys_become_accounts_and_the_lines_that_can_go_are_told",
     "lanyard login … --username NAME": "test_real_secrets.test_a_key_that_needs_a_user_name_is_given_with_it",
     "lanyard sandbox": NAME,

@@ -6,6 +6,7 @@ import time
 import unittest
 
 from machine_server import INSTALLATION, INSTALLATION_TOKEN, JWT_BEARER, TOKEN_EXCHANGE, MachineServer
+from test_hints import advice
 from test_real import RealPerson, RealProvider
 
 EMAIL = "robot@project.iam.gserviceaccount.com"
@@ -76,6 +77,15 @@ class ClientCredentialsTests(Machines):
         told = self.refused(2, "provider", "add", "robot", "--grant", "client-credentials", "--issuer", self.server.issuer,
                             "--client-id", "robot")
         self.assertIn("--client-secret-file or --client-key is missing", told)
+
+    def test_a_machine_has_no_id_token_and_the_access_token_is_advised(self):
+        self.add_robot()
+        self.answer("login", "robot")
+        told = self.refused(1, "token", "robot", "--id")
+        self.assertIn("This account is a machine: no person signs in, so there is no ID token.", told)
+        self.assertEqual(advice(told), ["lanyard credential kubectl --access-token"])
+        answer = json.loads(self.answer(*advice(told)[0].split()[1:], "-u", "robot"))
+        self.assertEqual(answer["status"]["token"] + "\n", self.answer("token", "robot"))
 
     def test_options_of_persons_are_refused(self):
         self.add_robot()

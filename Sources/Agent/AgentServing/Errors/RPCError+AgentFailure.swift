@@ -51,6 +51,7 @@ extension AgentFailure {
     case .token(.noAnswer, _), .provider(.document(.unavailable(status: 0, _))): "noAnswer"
     case .wouldNarrow: "wouldNarrow"
     case .identityLacks(let lack, _): lack.rawValue
+    case .identityOfMachine: IDTokenMachine.Lack.noIDToken.rawValue
     case .roleRefused(let code, _): code
     case .notBound: TokenMachine.notBound
     case .queueFull: "queueFull"

@@ -24,7 +24,7 @@ extension AgentFailure {
     case .dataSealed, .dataUnderPIN, .vault(.dataLocked, _): .dataLocked
     case .token(let refusal, _): refusal.kind
     case .subjectToken(let fault, _, _, _): fault.mayPass ? .providerUnavailable : .providerMisconfigured
-    case .wouldNarrow, .identityLacks, .roleRefused, .notBound: .providerMisconfigured
+    case .wouldNarrow, .identityLacks, .identityOfMachine, .roleRefused, .notBound: .providerMisconfigured
     case .rights(let failure, _): failure.kind
     case .originNotAllowed, .originServed: .originNotAllowed
     case .challenged, .providerFileGone: .interactionRequired

@@ -51,6 +51,11 @@ extension AgentFailure {
       "A refresh of the session brings no ID token that is valid long enough. Access tokens still work; sign in again by `signIn.begin` for a new ID token."
     case .identityLacks(.invalidIDToken, _):
       "The provider's new ID token failed a check and was discarded. Access tokens still work."
+    case .identityOfMachine:
+      """
+      This account is a machine: no person signs in, so there is no ID token. Use its access token, for kubectl by \
+      `lanyard credential kubectl --access-token`.
+      """
     case .roleRefused("InvalidIdentityToken", _), .roleRefused("ExpiredTokenException", _):
       """
       The Security Token Service refuses the ID token of this account. AWS needs an identity provider for its issuer \

@@ -55,6 +55,8 @@ package indirect enum AgentFailure: Error, Sendable {
   case wouldNarrow(AccountID, UncoveredRights = .scopes)
   /// A refresh brings no ID token that may be given out.
   case identityLacks(IDTokenMachine.Lack, AccountID)
+  /// An ID token says who signed in, and this account is a machine.
+  case identityOfMachine(AccountID)
   /// The Security Token Service refuses the role, with this error code.
   case roleRefused(String, AccountID)
   /// The account's token is a bearer token, for which there is no proof of possession.
@@ -234,7 +236,7 @@ extension AgentFailure {
   package var account: AccountID? {
     switch self {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id, _),
-      .identityLacks(_, let id), .roleRefused(_, let id), .notBound(let id), .stepUp(_, let id, _),
+      .identityLacks(_, let id), .identityOfMachine(let id), .roleRefused(_, let id), .notBound(let id), .stepUp(_, let id, _),
       .originNotAllowed(let id), .originServed(let id),
       .challenged(_, let id), .unapproved(_, let id), .request(_, let id, _), .operationNotFound(let id),
       .queueFull(let id),

@@ -44,6 +44,6 @@ extension Account {
   func requirePerson() throws(AgentFailure) {
     try requireGrant()
     guard loaded?.profile.kind == .client, loaded?.machine.health != .signedOut else { return }
-    throw .identityLacks(.noIDToken, id)
+    throw .identityOfMachine(id)
   }
 }
