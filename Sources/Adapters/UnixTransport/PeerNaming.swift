@@ -36,7 +36,12 @@ public struct ProcessNames: PeerNaming {
     let bytes = [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
       count = max(0, read(file, buffer.baseAddress, buffer.count))
     }
-    return DisplayName.shown(bytes)
+    return Self.shown(bytes)
+  }
+
+  /// The name of a process as people know the program: some commands of `lanyard` run in another file than others.
+  package static func shown(_ name: [UInt8]) -> String? {
+    DisplayName.shown(name).map { commandLine.contains($0) ? commandLine[0] : $0 }
   }
 
   /// Compares the files of the programs, and not their names. A program of the same user that runs `lanyard` gets what a

@@ -39,6 +39,9 @@ extension CommandFailure {
     }
     guard lines.count == min(candidates.count, Self.mostCandidates) else { return self }
     var told = self
+    // The agent tells programs to name it by its id.
+    let advice = " Name one of the candidates by its id."
+    if message.hasSuffix(advice) { told.message = String(message.dropLast(advice.count)) }
     told.hints = lines + ["Name one by the word before the colon."]
     return told
   }

@@ -35,15 +35,19 @@ public struct ParameterProblem: Sendable {
   private var lastStep: String { path.split(separator: "/").last { Int($0) == nil }.map(String.init) ?? "" }
 
   private static let names: [String: String] = [
-    "account": "the account", "accounts": "the account", "after": "--after", "alias": "--alias", "at": "--at",
-    "capability": "the capability", "client": "the name of the program", "durationSeconds": "--duration",
-    "expiresInSeconds": "--expires-in", "grant": "the grant", "limit": "--limit", "methods": "--method",
+    "account": "the account", "accounts": "the account", "acrValues": "--acr", "after": "--after", "alias": "--alias",
+    "at": "--at", "authorizationDetails": "--details", "authorizationDetailTypes": "--details-type",
+    "capabilities": "--capability", "capability": "the capability", "claims": "--claims",
+    "client": "the name of the program", "durationSeconds": "--duration", "expiresAt": "--expires",
+    "expiresInSeconds": "--expires-in", "grant": "the grant", "idempotencyKey": "--idempotency-key",
+    "limit": "--limit", "maxAgeSeconds": "--max-age", "methods": "--method",
     "minimumLifetimeSeconds": "--minimum-lifetime", "name": "the name", "operation": "the operation",
-    "passphrase": "the passphrase",
+    "origins": "--origin", "passOrigins": "--pass", "passphrase": "the passphrase",
     "path": "the file", "pin": "the PIN", "policy": "the policy", "protection": "the protection",
     "provider": "the provider", "redirectUrl": "the address from the browser", "refreshToken": "the refresh token",
-    "resource": "--aud", "revocation": "the revocation", "scopes": "--scope", "sensitivity": "--sensitivity",
-    "slot": "the key slot", "state": "--state", "types": "--type",
+    "resource": "--aud", "resources": "--resource", "revocation": "the revocation", "scopes": "--scope",
+    "secret": "the key", "sensitivity": "--sensitivity", "slot": "the key slot", "state": "--state",
+    "timeoutSeconds": "--timeout", "types": "--type", "username": "--username",
   ]
 
   /// The contract's patterns in plain words, by the name of the parameter.

@@ -107,6 +107,17 @@ class GrantTests(Person):
             self.assertEqual(file.read(), SECRET + "\n")
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
 
+    def test_json_beside_a_file_has_no_secret(self):
+        agent(self)
+        path = os.path.join(self.work, "grant")
+        done = self.lanyard("grant", "create", "ci", "-m", "token.get", "--to", path, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        answer = json.loads(done.stdout)
+        self.assertEqual(answer["grant"], "grt_5")
+        self.assertNotIn("secret", answer)
+        with open(path) as file:
+            self.assertEqual(file.read(), SECRET + "\n")
+
     def test_an_existing_file_is_not_overwritten(self):
         calls = agent(self).calls
         path = os.path.join(self.work, "grant")
@@ -131,7 +142,6 @@ class GrantTests(Person):
         self.assertIn("-m", self.refused(2, "grant", "create", "ci"))
         for time in ("7", "d", "-1d", "0s", "1w", "9999d", "9223372036854775807d"):
             self.refused(2, "grant", "create", "ci", "-m", "*", "--expires-in", time)
-        self.refused(2, "grant", "create", "ci", "-m", "*", "--json", "--to", "x")
         self.assertEqual(calls, [])
 
     def test_list_and_revoke(self):

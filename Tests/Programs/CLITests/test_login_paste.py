@@ -74,6 +74,20 @@ class PasteTests(SignIns):
             [params["redirectUrl"] for method, params in agent.calls if method == "signIn.complete"],
             ["one", "two", "three", "four"])
 
+    def test_a_refused_code_is_not_said_to_end_the_sign_in(self):
+        refused = Error(2007, "signInFailed", "The provider refused. Nothing was kept; sign in again.", reason="refused",
+                        attemptsLeft=9)
+        unread = Error(2007, "signInFailed", "The provider's answer has no code. Nothing was kept; begin again.",
+                       reason="malformedAnswer", attemptsLeft=1)
+        self.begun(refused, unread, DONE)
+        screen = self.on_terminal(
+            "login", "idp", "--paste", answers=[(PROMPT, "one\n"), (PROMPT, "two\n"), (PROMPT, "three\n")])
+        told = " ".join(screen.text.split())
+        self.assertIn("it is not the address or the code of this sign-in. Paste it again. 9 more tries.", told)
+        self.assertIn("The provider's answer has no code. Paste it again. One more try.", told)
+        self.assertNotIn("again; ", told)
+        self.assertNotIn("Nothing was kept", told)
+
     def test_a_blank_line_is_no_try(self):
         agent = self.begun()
         self.on_terminal("login", "idp", "--paste", answers=[(PROMPT, "\n"), (PROMPT, ADDRESS + "\n")])

@@ -117,6 +117,8 @@ class MessageTests(Person):
              "Expected for --minimum-lifetime: a whole number from 0 to 86400."),
             ("/scopes/0", "string like ^[!#-~]{1,256}$",
              "Expected for --scope: a scope without spaces, quotes and backslashes."),
+            ("/expiresAt", "an instant that is still to come",
+             "Expected for --expires: an instant that is still to come."),
             ("/refresh/graceSeconds", "boolean", "Expected for grace seconds: true or false."),
             ("/headers/Authorization", "a header field that a caller may set",
              "Expected for the header Authorization: a header field that a caller may set."),

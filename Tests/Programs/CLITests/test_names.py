@@ -55,6 +55,16 @@ class SelectorTests(Person):
             self.assertIn(f"home: <{MAIL}> at idp", told)
         self.assertNotIn("account.signOut", agent.methods())
 
+    def test_of_several_accounts_for_a_url_one_advice_is_given(self):
+        agent = self.agent(accounts(WORK, HOME))
+        agent.answers["account.resolve"] = Error(
+            2002, "accountAmbiguous", "Several accounts match. Name one of the candidates by its id.",
+            candidates=[WORK["id"], HOME["id"]])
+        told = self.refused(1, "resolve", "https://api.example/orders").splitlines()
+        self.assertEqual(told[0], "lanyard: Several accounts match.")
+        self.assertEqual([line.partition(":")[0].strip() for line in told[1:3]], ["work", "home"])
+        self.assertEqual(told[3:], ["  Name one by the word before the colon."])
+
     def test_a_name_counts_on_the_command_line_only(self):
         self.agent(resolving(WORK))
         self.refused(1, "token", environment={"LANYARD_ACCOUNT": MAIL})

@@ -78,6 +78,12 @@ class ClientCredentialsTests(Machines):
                             "--client-id", "robot")
         self.assertIn("--client-secret-file or --client-key is missing", told)
 
+    def test_a_machine_without_a_grant_is_told_the_option(self):
+        told = self.refused(2, "provider", "add", "robot", "--kind", "client", "--issuer", self.server.issuer,
+                            "--client-id", "robot", "--client-secret-file", self.write("secret", "practice-secret\n"))
+        self.assertEqual(told, "lanyard: The option --grant is missing. Nothing was changed.\n"
+                               "  Expected: client-credentials, jwt-bearer, github-app or token-file.\n")
+
     def test_a_machine_has_no_id_token_and_the_access_token_is_advised(self):
         self.add_robot()
         self.answer("login", "robot")

@@ -21,17 +21,23 @@ struct PastedAddress {
       } catch {
         // The sign-in is still open: the person can paste again.
         guard error.attemptsLeft != nil || error.status == .providerUnreachable else { throw error }
-        Output.instruction("\(Text.shown(error.message))\(attemptsNote(error.attemptsLeft))\n")
+        Output.instruction(Text.shown(Self.words(of: error)) + "\n")
       }
     }
   }
 
-  private func attemptsNote(_ attemptsLeft: Int64?) -> String {
-    switch attemptsLeft {
-    case nil: ""
-    case 1?: " One more try."
-    case let left?: " \(left) more tries."
+  /// How the agent's messages end a sign-in that is over.
+  private static let ends = [" Nothing was kept; sign in again.", " Nothing was kept; begin again."]
+
+  /// What was wrong with the address, while the sign-in is still open.
+  private static func words(of failure: CommandFailure) -> String {
+    guard let left = failure.attemptsLeft else { return failure.message }
+    let tries = left == 1 ? "One more try." : "\(left) more tries."
+    if failure.reason == "refused" {
+      return "The provider refused this: it is not the address or the code of this sign-in. Paste it again. \(tries)"
     }
+    guard let end = ends.first(where: failure.message.hasSuffix) else { return "\(failure.message) \(tries)" }
+    return "\(failure.message.dropLast(end.count)) Paste it again. \(tries)"
   }
 
   private func send<Result>(

@@ -109,7 +109,6 @@ struct GrantCreate: ParsableCommand {
     if methods.isEmpty, abilities.isEmpty, !isForAgent {
       throw ValidationError("Say what the program may do: --can tokens, or a method with -m.")
     }
-    if json, file != nil { throw ValidationError("--json prints the secret, --to writes it to a file. Choose one.") }
   }
 
   func run() throws {
@@ -149,16 +148,31 @@ struct GrantCreate: ParsableCommand {
   }
 
   private func show(_ result: JSONNode, _ target: NewSecretFile?) throws(CommandFailure) {
-    if json { return Output.answer(json: result.raw) }
+    if json, target == nil { return Output.answer(json: result.raw) }
     guard let secret = result["secret"], secret.kind == .string, let grant = result["grant"]?.string else {
       throw .notUnderstood
     }
     try Output.secretLine(secret, to: target?.descriptor)
     try target?.finish()
+    if json { return Self.answerWithoutSecret(result) }
     let end =
       result["expiresAt"]?.string.flatMap { Moment($0) }.map { "ends \($0.relative)" } ?? "does not expire"
     let place = file.map { " Its secret is in \($0)." } ?? " Its secret is shown only once."
     Output.note(Text.shown("Grant \(grant) for \(client) \(end).\(place)"))
+  }
+}
+
+extension GrantCreate {
+  /// The secret went into a file.
+  fileprivate static func answerWithoutSecret(_ result: JSONNode) {
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (name, value) in result.members where !name.isText("secret") {
+      writer.key(name.string ?? "")
+      writer.raw(value.raw)
+    }
+    writer.endObject()
+    writer.withBytes { Output.answer(json: $0) }
   }
 }
 

@@ -11,7 +11,7 @@ enum JSONShapes {
     "audit": "{entries: [the entries of `audit.list`]}; with --verify the result of `audit.verify`",
     "backup": "the result of `agent.backup`",
     "can": "the decision of `authorization.check`",
-    "doctor": "{ok, findings: [{check, severity, subject?, account?, message}]}",
+    "doctor": "{ok, findings: [{check, severity, subject?, account?, message, remedies: [text]}]}",
     "events": "an event a line, as in the notification `event`; with --position first the result of `event.subscribe`",
     "export":
       "with --status {destinations: [{name, running, sequence?, log?, exported?, dropped?, refused?, exportedAt?, waiting?, problem?}]}",
@@ -49,7 +49,7 @@ enum JSONShapes {
     "provider presets": "{presets: [name], servers: [{name, title, issuer?, …}]}",
     "provider remove": "the result of `provider.remove`",
     "provider show": "the result of `provider.get`",
-    "provider test": "{ok, findings: [{check, severity, subject?, account?, message}]}",
+    "provider test": "{ok, findings: [{check, severity, subject?, account?, message, remedies: [text]}]}",
     "provider update": "the result of `provider.update`",
     "proxy":
       "{address or socket, url?, certificate?, grant?, accounts: [id], origins: [origin], passOrigins?: [origin], placeholders?: {variable: text}}",

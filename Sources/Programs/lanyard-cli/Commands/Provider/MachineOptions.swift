@@ -67,6 +67,16 @@ struct MachineOptions: ParsableArguments {
     }
   }
 
+  /// The same failure, in the words of the command line where the machine was not described.
+  func explained(_ failure: CommandFailure) -> CommandFailure {
+    guard failure.problem?.path == "/machine", grant == nil else { return failure }
+    var told = failure
+    told.message = "The option --grant is missing. Nothing was changed."
+    let names = Grant.allCases.map(\.rawValue)
+    told.hints = ["Expected: \(names.dropLast().joined(separator: ", ")) or \(names[names.count - 1])."]
+    return told
+  }
+
   /// Writes the members of the options that were given.
   func write(to writer: inout JSONWriter) {
     if let tokenURL {

@@ -109,7 +109,7 @@ struct ProviderAdd: ParsableCommand {
     do throws(CommandFailure) {
       try add(name, settings, inputs, known: known, via: &agent)
     } catch {
-      throw settings.explained(error, name: name)
+      throw machine.explained(settings.explained(error, name: name))
     }
   }
 
