@@ -13,7 +13,8 @@ import Testing
   }
 
   @Test func wrongPassphrase_tellsThePauseThatItBegins() {
-    #expect(message(.wrong(retryAfter: Milliseconds(1))) == "This does not open the vault. Nothing was changed. Try again.")
+    let wrong = "This does not open the vault. Nothing was changed. Try again."
+    #expect(message(.wrong(retryAfter: Milliseconds(1))) == wrong)
     #expect(message(.wrong(retryAfter: .seconds(1))).hasSuffix("Try again in 1 s."))
     let backup = AgentFailure.backup(BackupFailure.wrongPassphrase(retryAfter: .seconds(8))).message
     #expect(backup == "This passphrase does not open the backup. Nothing was changed. Try again in 8 s.")

@@ -236,7 +236,8 @@ extension AgentFailure {
   package var account: AccountID? {
     switch self {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id, _),
-      .identityLacks(_, let id), .identityOfMachine(let id), .roleRefused(_, let id), .notBound(let id), .stepUp(_, let id, _),
+      .identityLacks(_, let id), .identityOfMachine(let id), .roleRefused(_, let id), .notBound(let id),
+      .stepUp(_, let id, _),
       .originNotAllowed(let id), .originServed(let id),
       .challenged(_, let id), .unapproved(_, let id), .request(_, let id, _), .operationNotFound(let id),
       .queueFull(let id),
