@@ -55,6 +55,7 @@ class BackupTests(Person):
             self.assertEqual(agent.params("agent.backup")["passphrase"], PASSPHRASE)
         self.assertIn("empty", self.refused(2, "backup", "/tmp/x", input="\n"))
         self.refused(2, "backup")
+        self.assertIn("all accounts", self.refused(2, "backup", "/tmp/x", "-u", "work", input=PASSPHRASE))
 
     def test_refresh_tokens_in_a_backup_cause_a_warning(self):
         agent = self.agent({"agent.backup": WRITTEN})

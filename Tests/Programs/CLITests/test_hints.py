@@ -166,6 +166,8 @@ WAYS = {
     "lanyard credential password --user alice@acme.example": NAME, "lanyard credential password -u mail": NAME,
     "lanyard credential xoauth2 --user MAILBOX": NAME, "lanyard exec --proxy": NAME, "lanyard provider update": NAME,
     "lanyard request": NAME,
+    "lanyard request … URL": "test_request.test_an_address_alone_is_read",
+    "lanyard request POST URL -d …": "test_request.test_an_address_alone_is_read",
     "lanyard credential kubectl --access-token":
         "test_real_machines.test_a_machine_has_no_id_token_and_the_access_token_is_advised",
     "lanyard exec … -- COMMAND": "test_real_secrets.test_keys_become_accounts_and_the_lines_that_can_go_are_told",

@@ -33,6 +33,10 @@ class RequestTests(Person):
         for body in (["-d", "a"], ["--data-file", "-"]):
             self.assertIn("`lanyard request POST URL -d …`", self.refused(2, "request", URL, *body))
         self.assertEqual(len(agent.calls), 1)
+        # Both hints, as they are meant.
+        self.answer("request", "post", URL)
+        self.answer("request", "POST", URL, "-d", "a")
+        self.assertEqual(agent.params("request.send"), {"account": "@active", "method": "POST", "url": URL, "body": "a"})
 
     def test_a_warning_on_a_terminal_begins_a_line(self):
         self.served(status=404, body="gone")
