@@ -22,7 +22,7 @@ const (
 	// startPatience: a start takes milliseconds; a slow disk or a key derivation may take seconds.
 	startPatience = 10 * time.Second
 	startPause    = 4 * time.Millisecond
-	// handoverPatience is how long another agent may hold the state: it may be ending, or not listen yet.
+	// handoverPatience is how long another agent may hold the state: it may not listen yet.
 	handoverPatience = 4 * time.Second
 	handoverPause    = 30 * time.Millisecond
 
@@ -42,7 +42,7 @@ var ends = map[int]string{
 	64: "the agent did not accept its options or its configuration file (exit 64)",
 	73: "a directory of the agent can't be created, or others may write to it (exit 73)",
 	74: "the agent's store can't be read or written (exit 74); nothing was lost",
-	75: "another agent holds this state directory and listens at another socket (exit 75)",
+	75: "another agent holds this state directory (exit 75)",
 	76: "the agent can't open its vault (exit 76): the key is wrong, or the store is damaged, old, foreign, or gone",
 }
 

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) const PAUSE: Duration = Duration::from_millis(4);
 
-/// The time that another agent may hold the state: it may be ending, or not listen yet.
+/// The time that another agent may hold the state: it may not listen yet.
 const HANDOVER: Duration = Duration::from_secs(4);
 
 const HANDOVER_PAUSE: Duration = Duration::from_millis(30);
@@ -234,7 +234,7 @@ fn why_ended(status: ExitStatus) -> String {
         (_, 64) => "the agent did not accept its options or its configuration file (exit 64)".into(),
         (_, 73) => "a directory of the agent can't be created, or others may write to it (exit 73)".into(),
         (_, 74) => "the agent's store can't be read or written (exit 74); nothing was lost".into(),
-        (_, 75) => "another agent holds this state directory and listens at another socket (exit 75)".into(),
+        (_, 75) => "another agent holds this state directory (exit 75)".into(),
         (_, 76) => {
             "the agent can't open its vault (exit 76): the key is wrong, or the store is damaged, old, foreign, or gone"
                 .into()

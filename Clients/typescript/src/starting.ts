@@ -24,7 +24,7 @@ const PATIENCE_MS = 10_000;
 const PAUSE_MS = 4;
 
 /**
- * The pause before another launch while another agent holds the state, doubling: that agent may be ending. If another
+ * The pause before another launch while another agent holds the state, doubling: that agent may have lost its socket, and end. If another
  * program started it, it will listen, and no launch is needed.
  */
 const FIRST_HANDOVER_MS = 30;
@@ -50,7 +50,7 @@ const ENDS = new Map([
   [64, "the agent did not accept its options or its configuration file (exit 64)"],
   [73, "a directory of the agent can't be created, or others may write to it (exit 73)"],
   [74, "the agent's store can't be read or written (exit 74); nothing was lost"],
-  [75, "another agent holds this state directory and listens at another socket (exit 75)"],
+  [75, "another agent holds this state directory (exit 75)"],
   [76, "the agent can't open its vault (exit 76): the key is wrong, or the store is damaged, old, foreign, or gone"],
 ]);
 const ALREADY_RUNNING = 75;

@@ -10,14 +10,35 @@ internal import Glibc
 public struct InstanceLock: ~Copyable {
   private let descriptor: Int32
   private let directory: Int32
+  private let socket: String?
 
-  /// The agent that holds the lock, as the file tells it.
+  /// The agent that holds the lock, as the file tells it: a line for each property.
   public struct Holder: Sendable, Equatable {
     public let processID: Int32
     /// Nil for an agent that serves its standard input.
     public let socket: String?
+    /// It serves no client any more, and waits for exchanges on their way.
+    public let isEnding: Bool
 
-    public init(processID: Int32, socket: String?) { (self.processID, self.socket) = (processID, socket) }
+    private static let ending = "ending"
+
+    package init(processID: Int32, socket: String?, isEnding: Bool = false) {
+      (self.processID, self.socket, self.isEnding) = (processID, socket, isEnding)
+    }
+
+    /// Nil if the note does not tell a process. A line that does not end was being written, and is ignored.
+    package init?(note: String) {
+      let lines = note.split(separator: "\n", omittingEmptySubsequences: false)
+      guard let processID = Int32(lines[0]) else { return nil }
+      let others = lines.dropFirst().dropLast()
+      self.init(
+        processID: processID, socket: others.first { $0.hasPrefix("/") }.map(String.init),
+        isEnding: others.contains { $0 == Self.ending })
+    }
+
+    package var note: String {
+      ["\(processID)", socket, isEnding ? Self.ending : nil].compactMap { $0.map { "\($0)\n" } }.joined()
+    }
   }
 
   public enum Failure: Error, Sendable, Equatable {
@@ -52,8 +73,9 @@ public struct InstanceLock: ~Copyable {
           throw .held(by: nil)
         }
         self.directory = directory
+        self.socket = socket
         descriptor = file
-        Self.sign(file, socket)
+        sign(isEnding: false)
         return
       }
       close(file)
@@ -65,6 +87,9 @@ public struct InstanceLock: ~Copyable {
     close(descriptor)
     close(directory)
   }
+
+  /// Tells a second agent that this one is about to free the lock.
+  public func tellEnding() { sign(isEnding: true) }
 
   /// True while the path still names the locked file.
   public func isIntact(path: String) -> Bool { lanyard_is_same_file(descriptor, path) != 0 }
@@ -94,25 +119,20 @@ public struct InstanceLock: ~Copyable {
     }
   }
 
-  /// Writes the process id and the socket, for the error message of a second agent. The file is cut afterwards: a file that is
-  /// cut to nothing has the file system free a block and take another.
-  private static func sign(_ file: Int32, _ socket: String?) {
-    let text = "\(getpid())\n" + (socket.map { "\($0)\n" } ?? "")
-    let isWritten = pwrite(file, text, text.utf8.count, 0) == text.utf8.count
-    _ = ftruncate(file, isWritten ? text.utf8.count : 0)
+  /// Writes the note for the error message of a second agent. The file is cut afterwards: a file that is cut to nothing has
+  /// the file system free a block and take another.
+  private func sign(isEnding: Bool) {
+    let text = Holder(processID: getpid(), socket: socket, isEnding: isEnding).note
+    let isWritten = pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count
+    _ = ftruncate(descriptor, isWritten ? text.utf8.count : 0)
   }
 
   private static func holder(_ file: Int32) -> Holder? {
     var bytes = [UInt8](repeating: 0, count: longestNote)
     let count = pread(file, &bytes, bytes.count, 0)
-    guard count > 0 else { return nil }
-    let lines = String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-    guard let processID = Int32(lines[0]) else { return nil }
-    // A line that does not end was being written.
-    let socket = lines.count > 2 && lines[1].hasPrefix("/") ? String(lines[1]) : nil
-    return Holder(processID: processID, socket: socket)
+    return count > 0 ? Holder(note: String(decoding: bytes[..<count], as: UTF8.self)) : nil
   }
 
-  /// A process id and the path of a unix socket, in bytes.
+  /// A process id, the path of a unix socket and a word, in bytes.
   private static let longestNote = 256
 }

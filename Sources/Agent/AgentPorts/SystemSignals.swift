@@ -10,6 +10,8 @@ public enum SystemSignal: Sendable, Hashable {
   case screenLocked
   /// The program of the agent was removed from the machine, and none took its place.
   case programRemoved
+  /// The agent's socket was removed or replaced: no client can connect any more.
+  case socketRemoved
 }
 
 /// Reports changes of the machine.

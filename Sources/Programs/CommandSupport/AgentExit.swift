@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Why a new agent ended at once (docs/protocol.md, Programs).
-enum AgentExit {
+public enum AgentExit {
   case usage, unsafeDirectory, storeFailure, alreadyRunning, vaultNotOpened
   case other(Int32)
   case signal(Int32)
@@ -45,7 +45,7 @@ enum AgentExit {
       "A directory of the agent can't be created, or others may write to it (exit 73). Nothing was written there."
     case .storeFailure: "The agent's store can't be read or written (exit 74). Nothing was lost."
     case .alreadyRunning:
-      "Another agent holds this state directory and listens at another socket (exit 75)."
+      "Another agent holds this state directory (exit 75)."
     case .vaultNotOpened:
       "The agent can't open its vault (exit 76): the key is wrong, or the store is damaged, old, foreign, or gone."
     case .other(let code): "The agent ended at once (exit \(code))."
@@ -53,9 +53,12 @@ enum AgentExit {
     }
   }
 
+  public static let hintIfHeld =
+    "If it listens at another socket, set LANYARD_SOCKET to that one. If not, wait for its end, or end it."
+
   var hints: [String] {
     switch self {
-    case .alreadyRunning: ["Set LANYARD_SOCKET to the socket of that agent, or end that agent first."]
+    case .alreadyRunning: [Self.hintIfHeld]
     case .unsafeDirectory: ["Only you may have access to the agent's directories: `chmod 700` them, or choose others."]
     case .storeFailure where Self.isDiskFull: ["The disk under it is full: make room there, then try again."]
     case .storeFailure, .vaultNotOpened: ["`lanyard doctor` says what is wrong with the store."]

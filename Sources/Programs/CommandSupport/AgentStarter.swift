@@ -10,7 +10,8 @@ struct AgentStarter {
   /// A start takes milliseconds; a slow disk or a key derivation may take seconds.
   private static let patienceSeconds = 10
   private static let pauseMicroseconds: UInt32 = 4_000
-  /// The time that another agent may hold the state: it may be ending, or not listen yet.
+  /// The time that another agent may hold the state: it may not listen yet, or has lost its socket and ends. A new agent
+  /// itself waits for one that is ending.
   private static let handoverSeconds = 4
   private static let handoverPauseMicroseconds: UInt32 = 30_000
 
@@ -43,11 +44,12 @@ struct AgentStarter {
       usleep(Self.pauseMicroseconds)
     }
     if let connection = try Agent.connection(to: socket) { return connection }
+    var heldSince: Int?
     while true {
       let log = AgentLog()
       defer { log.close() }
       try launch(log)
-      if let connection = try firstConnection(log, &line) { return connection }
+      if let connection = try firstConnection(log, &line, &heldSince) { return connection }
     }
   }
 
@@ -93,17 +95,23 @@ struct AgentStarter {
   }
 
   /// Connects to the new agent, or to one that another command started. Nil if a second launch may succeed.
+  ///
+  /// - Parameter heldSince: when a new agent first found the state held.
   private func firstConnection(
-    _ log: AgentLog, _ line: inout WaitingLine
+    _ log: AgentLog, _ line: inout WaitingLine, _ heldSince: inout Int?
   ) throws(CommandFailure) -> AgentConnection? {
     while true {
       if let connection = try Agent.connection(to: socket) { return connection }
       switch AgentExit.ofChild() {
-      case .alreadyRunning? where Self.seconds - began < Self.handoverSeconds:
+      case .alreadyRunning? where Self.seconds - (heldSince ?? Self.seconds) < Self.handoverSeconds:
+        heldSince = heldSince ?? Self.seconds
+        line.show { nil }
         usleep(Self.handoverPauseMicroseconds)
         return try Agent.connection(to: socket)
       // A directory that can't be written at all is no matter of its mode alone.
-      case let exit?: throw failure(exit.message, hints: (log.problem == nil ? exit.hints : []) + log.hints)
+      case let exit?:
+        line.clear()
+        throw failure(exit.message, hints: (log.problem == nil ? exit.hints : []) + log.hints)
       case nil: break
       }
       guard !timeIsOver else {

@@ -133,7 +133,7 @@ struct LanyardAgent {
 
   private static func serve(_ options: Options, signals: Int32, _ broker: Broker) {
     let state = directory(options.stateDirectory)
-    let lock = takeLock(state.path + "/lock", servingAt: options.transport.socket)
+    let lock = takeLock(state.path + "/lock", servingAt: options.transport.socket, waitsUntil: signals)
     options.administrator?.keep(in: KeptConfiguration(stateDirectory: state.path))
     let passphrase = passphrase(options)
     let confined = confine(options, state, broker)
@@ -169,7 +169,7 @@ struct LanyardAgent {
     }
     let server = LineServer(host: agent, clock: clock, names: processNames(broker))
     transport.server = server
-    run(agent, server, options, signals: signals, clock, pool, log)
+    run(agent, server, options, signals: signals, clock, pool, log, lock)
     ownerGrant.remove()
     withExtendedLifetime(lock) {}
     exit(Exit.done.rawValue)
@@ -178,8 +178,10 @@ struct LanyardAgent {
   /// Runs the agent and its server until both end.
   private static func run(
     _ agent: AgentServer, _ server: LineServer, _ options: Options, signals: Int32, _ clock: SystemClock,
-    _ pool: WorkerPool, _ log: StandardErrorLog
+    _ pool: WorkerPool, _ log: StandardErrorLog, _ lock: borrowing InstanceLock
   ) {
+    // Before the agent, which watches the socket's name.
+    let listener = options.transport.socket.map(listen)
     let life = Semaphore()
     Task.detached(executorPreference: pool) {
       await agent.run()
@@ -190,29 +192,32 @@ struct LanyardAgent {
       await clock.sleep(until: clock.boot() + .seconds(3))
       lanyard_give_back_pages()
     }
-    switch options.transport {
-    case .stdio:
-      server.run(stdio: (STDIN_FILENO, STDOUT_FILENO), signals: signals) { _ in agent.shutDown() }
-      agent.shutDown()
-    case .socket(let path):
-      let listener = listen(path)
+    if let listener {
       _ = lanyard_notify("READY=1")
       log.log(.info, "ready", [])
       server.run(listener: listener.descriptor, signals: signals) { _ in agent.shutDown() }
-      if let bound = listener.bound { unlink(bound) }
+      // Before the name is gone: the command that misses it starts an agent, which reads this.
+      lock.tellEnding()
+      listener.removeName()
+    } else {
+      server.run(stdio: (STDIN_FILENO, STDOUT_FILENO), signals: signals) { _ in agent.shutDown() }
+      lock.tellEnding()
+      agent.shutDown()
     }
     // Wait for exchanges in flight, so that no answer is lost. A provider that hangs does not delay the end further:
     // the journal holds what was sent.
-    _ = life.wait(seconds: 35)
+    _ = life.wait(seconds: longestEndSeconds)
   }
+
+  private static let longestEndSeconds = 35
 
   /// Signals of the kernel and of NetworkManager, and those of logind if a locking rule needs them.
   private static func machineSignals(_ options: Options, _ log: any AgentLog) -> any SystemSignals {
     // An agent at standard input and output is part of the program that started it. One with few descriptors needs them for
     // exchanges.
-    let watchesProgram = options.transport.socket != nil && ProcessHardening.raiseDescriptorLimit(to: 0) >= 2 * fewestDescriptors
+    let watchedSocket = ProcessHardening.raiseDescriptorLimit(to: 0) >= 2 * fewestDescriptors ? options.transport.socket : nil
     var all: [any SystemSignals] = [
-      KernelSignals(log: log, watchesProgram: watchesProgram), NetworkManagerSignals(log: log),
+      KernelSignals(log: log, watchesProgram: watchedSocket != nil, socket: watchedSocket), NetworkManagerSignals(log: log),
     ]
     if options.locking.onSleep || options.locking.onScreenLock {
       all.append(LoginSignals(delaysSleep: options.locking.onSleep, log: log))
@@ -280,26 +285,44 @@ struct LanyardAgent {
     }
   }
 
-  static func takeLock(_ path: String, servingAt socket: String?) -> InstanceLock {
-    do throws(InstanceLock.Failure) {
-      return try InstanceLock(path: path, servingAt: socket)
-    } catch {
-      switch error {
-      case .held(let holder):
-        let who = holder.map { "the agent with process id \($0.processID)" } ?? "another agent"
-        let place = holder?.socket.map { " and listens at \($0)" } ?? ""
-        end(.alreadyRunning, says: "lanyard-agent: \(who) is already running on this state\(place).\n")
-      case .unsafe:
-        end(.cannotCreate, says: "lanyard-agent: \(path) is not a plain file of yours alone.\n")
-      case .unavailable(let error):
-        end(.storeFailed, says: "lanyard-agent: \(path) can't be locked: \(String(cString: strerror(error))).\n")
+  /// - Parameter signals: a signalfd. An agent that is ending is waited for, until it has ended or a signal comes; nil: it is
+  ///   not waited for.
+  static func takeLock(_ path: String, servingAt socket: String?, waitsUntil signals: Int32? = nil) -> InstanceLock {
+    let clock = SystemClock()
+    let end = clock.boot() + .seconds(Int64(longestEndSeconds) + 5)
+    var isTold = false
+    while true {
+      do throws(InstanceLock.Failure) {
+        return try InstanceLock(path: path, servingAt: socket)
+      } catch {
+        switch error {
+        case .held(let holder?) where holder.isEnding:
+          let told = "the agent with process id \(holder.processID) is ending: it waits for exchanges on their way"
+          guard let signals, clock.boot() < end else { Self.end(.alreadyRunning, says: "lanyard-agent: \(told).\n") }
+          if !isTold { say("lanyard-agent: \(told). This one starts after it.\n") }
+          isTold = true
+          var awaited = pollfd(fd: signals, events: Int16(POLLIN), revents: 0)
+          guard poll(&awaited, 1, pauseMilliseconds) == 0 else { Self.end(.done, says: "") }
+        case .held(let holder):
+          let who = holder.map { "the agent with process id \($0.processID)" } ?? "another agent"
+          let place = holder?.socket.map { " and listens at \($0)" } ?? ""
+          Self.end(.alreadyRunning, says: "lanyard-agent: \(who) is already running on this state\(place).\n")
+        case .unsafe:
+          Self.end(.cannotCreate, says: "lanyard-agent: \(path) is not a plain file of yours alone.\n")
+        case .unavailable(let error):
+          Self.end(
+            .storeFailed, says: "lanyard-agent: \(path) can't be locked: \(String(cString: strerror(error))).\n")
+        }
       }
     }
   }
 
-  private static func listen(_ path: String) -> (descriptor: Int32, bound: String?) {
+  /// Between two looks at a lock that another agent is about to free.
+  private static let pauseMilliseconds: Int32 = 50
+
+  private static func listen(_ path: String) -> Listening {
     do throws(Listening.Failure) {
-      return try Listening.open(path)
+      return try Listening(path)
     } catch {
       switch error {
       case .unsafe(let message), .unavailable(let message): end(.cannotCreate, says: "lanyard-agent: \(message)\n")

@@ -3,19 +3,25 @@ internal import FileRules
 internal import Glibc
 internal import SystemAdapters
 
-/// Opens the agent's socket in a private directory. Never replaces a socket that a process serves.
-enum Listening {
+/// The agent's socket in a private directory. Never replaces a socket that a process serves.
+struct Listening {
+  let descriptor: Int32
+  /// Nil for a socket of the service manager.
+  private var bound: (path: String, identity: FileIdentity?)?
+
   enum Failure: Error {
     case unsafe(String)
     case alreadyServed
     case unavailable(String)
   }
 
-  /// A listening socket from the service manager, or one bound at `path`; `bound` is nil in the first case.
-  static func open(_ path: String) throws(Failure) -> (descriptor: Int32, bound: String?) {
+  /// The listening socket from the service manager, or one bound at `path`.
+  init(_ path: String) throws(Failure) {
     switch lanyard_listen_fds() {
     case 0: break
-    case 1: return (3, nil)
+    case 1:
+      descriptor = 3
+      return
     case let count where count < 0: throw .unsafe("The service manager did not hand over a listening unix socket.")
     default: throw .unsafe("The service manager handed over several sockets. The agent accepts one.")
     }
@@ -27,7 +33,13 @@ enum Listening {
     } catch {
       throw .unsafe("The socket's directory \(error.message).")
     }
-    return (try bind(path), path)
+    descriptor = try Self.bind(path)
+    bound = (path, FileIdentity(path: path))
+  }
+
+  /// Removes a socket that this process bound. Another agent's, which has its name since, stays.
+  func removeName() {
+    if let bound, FileIdentity(path: bound.path) == bound.identity { unlink(bound.path) }
   }
 
   private static func bind(_ path: String) throws(Failure) -> Int32 {

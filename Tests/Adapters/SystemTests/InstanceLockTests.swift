@@ -13,16 +13,34 @@ import Testing
     expectIntact(lock)
   }
 
-  @Test(arguments: [("17", nil), ("17\n", nil), ("17\n/run/a", nil), ("17\n/run/a\n", "/run/a"), ("17\nrun/a\n", nil)])
-  func secondInstance_getsTheHoldersSocketIfItIsThereWhole(note: String, socket: String?) throws {
+  @Test func secondInstance_getsTheHoldersSocketAndThatItIsEnding() throws {
     let lock = try InstanceLock(path: path, servingAt: "/run/lanyard/agent.sock")
     #expect(lockFailure() == .held(by: .init(processID: getpid(), socket: "/run/lanyard/agent.sock")))
-    let file = try #require(FileHandle(forWritingAtPath: path))
-    try file.truncate(atOffset: 0)
-    try file.write(contentsOf: Array(note.utf8))
-    try file.close()
-    #expect(lockFailure() == .held(by: .init(processID: 17, socket: socket)))
+    lock.tellEnding()
+    #expect(lockFailure() == .held(by: .init(processID: getpid(), socket: "/run/lanyard/agent.sock", isEnding: true)))
     expectIntact(lock)
+  }
+
+  @Test(arguments: [
+    ("17", nil, false), ("17\n", nil, false), ("17\n/run/a", nil, false), ("17\n/run/a\n", "/run/a", false),
+    ("17\nrun/a\n", nil, false), ("17\n/run/a\nendi", "/run/a", false), ("17\n/run/a\nending\n", "/run/a", true),
+    ("17\nending\n", nil, true), ("17\n/run/ending\n", "/run/ending", false),
+  ])
+  func note_tellsWhatIsThereWhole(note: String, socket: String?, isEnding: Bool) {
+    #expect(InstanceLock.Holder(note: note) == .init(processID: 17, socket: socket, isEnding: isEnding))
+  }
+
+  @Test(arguments: ["", "\n", "x\n/run/a\n"]) func noteWithoutAProcess_tellsNothing(note: String) {
+    #expect(InstanceLock.Holder(note: note) == nil)
+  }
+
+  @Test func noteIsReadAsItWasWritten() {
+    for holder in [
+      InstanceLock.Holder(processID: 17, socket: nil), .init(processID: 17, socket: "/run/a"),
+      .init(processID: 17, socket: "/run/a", isEnding: true), .init(processID: 17, socket: nil, isEnding: true),
+    ] {
+      #expect(InstanceLock.Holder(note: holder.note) == holder)
+    }
   }
 
   @Test func lock_isFreeAfterItsHolderEnds() throws {

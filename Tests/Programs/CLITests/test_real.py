@@ -62,6 +62,11 @@ class StartRealTests(RealPerson):
             pass
         self.assertNotEqual(self.instance(), first)
 
+    def test_an_agent_that_lost_its_socket_is_replaced(self):
+        first = self.instance()
+        shutil.rmtree(os.path.dirname(self.socket))
+        self.assertNotEqual(self.instance(), first)
+
     def test_stop_waits_for_the_end_of_the_process(self):
         self.instance()
         process = os.pidfd_open(self.agent_pid())

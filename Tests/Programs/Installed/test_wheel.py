@@ -29,7 +29,7 @@ HELPERS = {
 }
 # From the first command to the first token. The goal for a person; a quiet machine takes a tenth of it.
 FIRST_TOKEN_SECONDS = 30
-# `ProgramFile.longestUpgrade`.
+# `WatchedFile.longestUpgrade`.
 LONGEST_UPGRADE_SECONDS = 30
 # What the wheel leaves to the system (docs/packages.md).
 FURTHER = ("ca-certificates", "libcurl4", "python3-venv")

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import unittest
 
-from agent_fixture import AGENT, PATIENCE_SECONDS, STATUS, AgentFixture, Scene, accepts, raw
+from agent_fixture import AGENT, PATIENCE_SECONDS, STATUS, AgentFixture, Scene, accepts, raw, request
 
 CANNOT_CREATE, STORE_FAILED, ALREADY_RUNNING, VAULT_CLOSED, USAGE = 73, 74, 75, 76, 64
 
@@ -58,7 +58,44 @@ class SingleInstance(AgentFixture):
         self.assertIn("result", raw(scene.socket, STATUS)[0])
 
 
+    def test_agent_starts_after_one_that_waits_for_an_exchange(self):
+        provider, scene, _ = self.alice()
+        provider.fault("none", delayMilliseconds=6000)
+        before = provider.asked()
+        with socket.socket(socket.AF_UNIX) as refreshing:
+            refreshing.connect(scene.socket)
+            refreshing.sendall(request("token.refresh", {"account": "alice"}))
+            self.until(lambda: provider.asked() > before, "an exchange on its way")
+            first = scene.process
+            first.send_signal(signal.SIGTERM)
+            self.until(lambda: not os.path.lexists(scene.socket), "an end of the service")
+        ending = f"the agent with process id {first.pid} is ending: it waits for exchanges on their way."
+        checked = scene.once("--check")
+        self.assertEqual(checked.returncode, ALREADY_RUNNING)
+        self.assertIn(ending, checked.stderr.decode())
+        scene.start()
+        self.assertEqual(first.wait(PATIENCE_SECONDS), 0)
+        self.assertIn(f"{ending} This one starts after it.", scene.log())
+
+
 class Sockets(AgentFixture):
+    def test_agent_whose_socket_is_removed_ends(self):
+        scene = self.scene()
+        shutil.rmtree(os.path.dirname(scene.socket))
+        os.mkdir(os.path.dirname(scene.socket), 0o700)
+        self.assertEqual(scene.process.wait(PATIENCE_SECONDS), 0)
+        scene.start()
+        self.assertIn("result", raw(scene.socket, STATUS)[0])
+
+    def test_agent_whose_socket_is_replaced_ends_and_leaves_the_other(self):
+        scene = self.scene()
+        os.unlink(scene.socket)
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(scene.socket)
+            other.listen()
+            self.assertEqual(scene.process.wait(PATIENCE_SECONDS), 0)
+            self.assertTrue(accepts(scene.socket))
+
     def test_stale_socket_is_taken_over(self):
         scene = self.scene()
         scene.kill()

@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 10.0
 PAUSE_SECONDS = 0.004
 
 HANDOVER_SECONDS = 4.0
-"""The time that another agent may hold the state: it may be ending, or not listen yet."""
+"""The time that another agent may hold the state: it may not listen yet."""
 
 HANDOVER_PAUSE_SECONDS = 0.03
 
@@ -45,7 +45,7 @@ _ENDS = {
     64: "the agent did not accept its options or its configuration file (exit 64)",
     73: "a directory of the agent can't be created, or others may write to it (exit 73)",
     74: "the agent's store can't be read or written (exit 74); nothing was lost",
-    75: "another agent holds this state directory and listens at another socket (exit 75)",
+    75: "another agent holds this state directory (exit 75)",
     76: "the agent can't open its vault (exit 76): the key is wrong, or the store is damaged, old, foreign, or gone",
 }
 _ALREADY_RUNNING = 75

@@ -269,6 +269,9 @@ package final class AgentService: Sendable {
     case .programRemoved:
       environment.log.log(.notice, "the program was removed", [])
       shutDown()
+    case .socketRemoved:
+      environment.log.log(.notice, "the socket was removed", [])
+      shutDown()
     case .screenLocked: if locking.onScreenLock { lockedByTheMachine(.screen) }
     }
   }

@@ -13,7 +13,7 @@ struct AgentStarter {
   /// A start takes milliseconds; a slow disk or a key derivation may take seconds.
   private static let patience = Duration.seconds(10)
   private static let pause = Duration.milliseconds(4)
-  /// The time that another agent may hold the state: it may be ending, or not listen yet.
+  /// The time that another agent may hold the state: it may not listen yet.
   private static let handover = Duration.seconds(4)
   private static let handoverPause = Duration.milliseconds(30)
 
@@ -111,7 +111,7 @@ final class AgentProcess {
       case .exited(64): "the agent did not accept its options or its configuration file (exit 64)"
       case .exited(73): "a directory of the agent can't be created, or others may write to it (exit 73)"
       case .exited(74): "the agent's store can't be read or written (exit 74); nothing was lost"
-      case .exited(75): "another agent holds this state directory and listens at another socket (exit 75)"
+      case .exited(75): "another agent holds this state directory (exit 75)"
       case .exited(76):
         "the agent can't open its vault (exit 76): the key is wrong, or the store is damaged, old, foreign, or gone"
       case .exited(let status): "the agent ended at once (exit \(status))"

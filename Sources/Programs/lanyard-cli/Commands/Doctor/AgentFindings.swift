@@ -65,8 +65,7 @@ enum AgentFindings {
       return [
         Finding(
           .problem, "agent", subject: socket,
-          "An agent holds this state directory and listens at another socket. \(lastLine)",
-          remedies: ["Set LANYARD_SOCKET to the socket of that agent, or end that agent first."])
+          "No agent answers, and one holds this state directory. \(lastLine)", remedies: [AgentExit.hintIfHeld])
       ]
     case 64:
       findings.append(
