@@ -26,6 +26,8 @@ public enum ExecReplacement {
 
 /// The running process.
 public enum Process {
-  /// Ends the process.
-  public static func exit(_ status: ExitStatus) -> Never { Glibc.exit(status.rawValue) }
+  /// Ends the process: with a failure if its answer could not be written.
+  public static func exit(_ status: ExitStatus, json: Bool = false) -> Never {
+    Glibc.exit(Output.status(after: status, json: json).rawValue)
+  }
 }

@@ -34,8 +34,47 @@ public enum Output {
     _ = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
   }
 
+  /// The error of the first write of an answer that failed; 0 without one, or once it was told.
+  private static let failure = Atomic<Int32>(0)
+
+  private static func noteAnswer(_ isWritten: Bool) {
+    if !isWritten { _ = failure.compareExchange(expected: 0, desired: errno, ordering: .relaxed) }
+  }
+
+  /// True after a write of an answer failed: a command that would go on by itself ends.
+  public static var takesNothing: Bool { failure.load(ordering: .relaxed) != 0 }
+
+  /// Throws if the answer could not be written. For a command with more to do then, and for a secret, which is lost. Every
+  /// other command is told of it at its end, by `Process.exit`.
+  public static func checkAnswer() throws(CommandFailure) {
+    let code = failure.exchange(0, ordering: .relaxed)
+    if code != 0 { throw notWritten(code) }
+  }
+
+  private static func notWritten(_ code: Int32) -> CommandFailure {
+    CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.message(code)).")
+  }
+
+  /// The exit status of a command whose answer may not have been written. A reader that left, as `head` does, has what it
+  /// wanted and needs no words; the status is that of a failure, as other programs end then.
+  static func status(after status: ExitStatus, json: Bool) -> ExitStatus {
+    let code = failure.exchange(0, ordering: .relaxed)
+    guard code != 0 else { return status }
+    if code != EPIPE { tell(notWritten(code), json: json) }
+    return status == .success ? .other : status
+  }
+
+  /// Bytes of the answer, unchanged.
+  public static func answer(bytes: UnsafeRawBufferPointer) { noteAnswer(write(bytes, to: STDOUT_FILENO)) }
+
+  /// Text of the answer, unchanged, with its line ends.
+  public static func answer(laidOut text: String) {
+    var text = text
+    text.withUTF8 { answer(bytes: UnsafeRawBufferPointer($0)) }
+  }
+
   /// A line of the answer.
-  public static func answer(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+  public static func answer(_ line: String) { answer(laidOut: line + "\n") }
 
   /// Lines of the answer that are sentences: on a terminal, long ones are broken between words.
   public static func answer(text: String) {
@@ -51,16 +90,14 @@ public enum Output {
 
   /// A line of the answer: JSON, with the characters escaped that could steer a terminal.
   public static func answer(json: UnsafeRawBufferPointer) {
-    guard write(json: json, to: STDOUT_FILENO) else { return }
-    write("\n", to: STDOUT_FILENO)
+    noteAnswer(write(json: json, to: STDOUT_FILENO))
+    answer("")
   }
 
   /// The same for JSON in a text.
-  public static func answer(json: String) { line(json: json, to: STDOUT_FILENO) }
-
-  private static func line(json: String, to descriptor: Int32) {
-    var text = json + "\n"
-    _ = text.withUTF8 { write(json: UnsafeRawBufferPointer($0), to: descriptor) }
+  public static func answer(json: String) {
+    var json = json
+    json.withUTF8 { answer(json: UnsafeRawBufferPointer($0)) }
   }
 
   /// Writes JSON. Names come from providers, so that C1 and DEL are always escaped, and other hidden characters on a
@@ -74,7 +111,8 @@ public enum Output {
         continue
       }
       guard write(UnsafeRawBufferPointer(rebasing: json[start..<index]), to: descriptor) else { return false }
-      write(found.escaped, to: descriptor)
+      var escaped = found.escaped
+      guard escaped.withUTF8({ write(UnsafeRawBufferPointer($0), to: descriptor) }) else { return false }
       index += found.length
       start = index
     }
@@ -91,12 +129,15 @@ public enum Output {
     let count = secret.copyText(into: memory)
     memory[count] = UInt8(ascii: "\n")
     guard write(UnsafeRawBufferPointer(rebasing: memory[...count]), to: descriptor ?? STDOUT_FILENO) else {
-      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.message(errno)).")
+      throw notWritten(errno)
     }
   }
 
   /// A line of JSON on stderr.
-  public static func note(json: String) { line(json: json, to: STDERR_FILENO) }
+  public static func note(json: String) {
+    var text = json + "\n"
+    _ = text.withUTF8 { write(json: UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
+  }
 
   /// A line on stderr, unless the command is quiet.
   public static func note(_ line: String) {

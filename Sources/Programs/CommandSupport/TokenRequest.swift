@@ -117,7 +117,8 @@ public struct TokenRequest: Sendable {
     agent.patienceMilliseconds = patienceMilliseconds
     try agent.result(of: id, waitingFor: { WaitedFor(account: account).name }) { (result) throws(CommandFailure) in
       if json {
-        try Self.print(result.raw)
+        Output.answer(json: result.raw)
+        try Output.checkAnswer()
       } else {
         let token = identity ? result["idToken"] : result["accessToken"]
         guard let token, token.kind == .string else { throw .notUnderstood }
@@ -132,14 +133,5 @@ public struct TokenRequest: Sendable {
     guard let seconds, let wanted = minimumLifetimeSeconds, seconds < wanted else { return }
     let reason = isStale ? "the provider gave no new token" : "the provider's tokens last no longer"
     Output.warning("This token is valid for \(seconds) s, not for \(wanted) s: \(reason).")
-  }
-
-  private static func print(_ json: UnsafeRawBufferPointer) throws(CommandFailure) {
-    let newline: StaticString = "\n"
-    guard Output.write(json: json, to: STDOUT_FILENO),
-      Output.write(UnsafeRawBufferPointer(start: newline.utf8Start, count: 1), to: STDOUT_FILENO)
-    else {
-      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.message(errno)).")
-    }
   }
 }

@@ -39,7 +39,7 @@ struct LanyardMCP {
   private static func end(_ ending: Options.Ending) -> Never {
     switch ending {
     case .help:
-      Output.write(Options.help, to: STDOUT_FILENO)
+      Output.answer(laidOut: Options.help)
       Process.exit(.success)
     case .version:
       Output.answer("lanyard-mcp \(Version.text)")

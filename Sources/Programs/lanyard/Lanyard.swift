@@ -33,7 +33,7 @@ import Glibc
   }
 
   private static func end(json: Bool, after body: () throws(CommandFailure) -> Void) -> Never {
-    Process.exit(status(json: json, of: body))
+    Process.exit(status(json: json, of: body), json: json)
   }
 
   // A function of its own: the buffers that held the token are wiped on return, before the process exits.

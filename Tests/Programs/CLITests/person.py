@@ -84,6 +84,13 @@ class Person(unittest.TestCase):
             self.command(words), env=self.settings(environment), cwd=cwd or self.work, text=True, capture_output=True,
             timeout=PATIENCE_SECONDS, **({"input": input} if input is not None else {"stdin": subprocess.DEVNULL}))
 
+    def writing_to(self, stdout, *words):
+        """Runs a command with this file or descriptor as its stdout; None, as `>&-`, for none."""
+        command = self.command(words) if stdout is not None else ["sh", "-c", 'exec "$@" >&-', "sh", *self.command(words)]
+        return subprocess.run(
+            command, env=self.settings(None), cwd=self.work, stdin=subprocess.DEVNULL, stdout=stdout,
+            stderr=subprocess.PIPE, text=True, timeout=PATIENCE_SECONDS)
+
     def answer(self, *words, **options):
         """The stdout of a command that must succeed without a word on stderr."""
         done = self.lanyard(*words, **options)

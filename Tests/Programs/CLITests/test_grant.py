@@ -118,6 +118,22 @@ class GrantTests(Person):
         with open(path) as file:
             self.assertEqual(file.read(), SECRET + "\n")
 
+    def test_a_grant_whose_secret_is_lost_is_revoked(self):
+        served = agent(self)
+        for words in ([], ["--json"]):
+            with self.subTest(words), open("/dev/full", "w") as full:
+                done = self.writing_to(full, "grant", "create", "ci", "-m", "token.get", *words)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("could not be written: No space left on device. The grant was revoked.", done.stderr)
+                self.assertEqual(served.calls[-1], ("grant.revoke", {"grant": "grt_5"}))
+
+    def test_a_grant_that_can_not_be_revoked_either_is_named(self):
+        agent(self, **{"grant.revoke": Error(5001, "storeUnavailable")})
+        with open("/dev/full", "w") as full:
+            done = self.writing_to(full, "grant", "create", "ci", "-m", "token.get")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("`lanyard grant revoke grt_5` ends the grant", done.stderr)
+
     def test_an_existing_file_is_not_overwritten(self):
         calls = agent(self).calls
         path = os.path.join(self.work, "grant")

@@ -10,6 +10,51 @@ from people import HOME, WORK, accounts
 from person import BINARIES, Person, interrupt
 
 
+class LostAnswerTests(Person):
+    COMMANDS = [
+        ["list"], ["list", "--json"], ["rpc", "account.get", '{"account":"work"}'], ["token", "work", "--json"], ["man"],
+        ["--version"], ["help", "exit-codes"], ["completion", "bash"], ["status", "--help"], ["exec", "--help"],
+    ]
+
+    def test_an_answer_that_a_full_disk_does_not_take_is_told(self):
+        self.agent(accounts(WORK))
+        for words in self.COMMANDS:
+            with self.subTest(words), open("/dev/full", "w") as full:
+                done = self.writing_to(full, *words)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("The answer could not be written: No space left on device", done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                if "--json" in words:
+                    self.assertEqual(json.loads(done.stderr)["error"]["name"], "output")
+
+    def test_an_answer_without_a_stdout_is_told(self):
+        self.agent(accounts(WORK))
+        for words in self.COMMANDS:
+            with self.subTest(words):
+                done = self.writing_to(None, *words)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("The answer could not be written: Bad file descriptor", done.stderr)
+
+    def test_a_reader_that_left_needs_no_words(self):
+        self.agent(accounts(WORK))
+        reading, writing = os.pipe()
+        os.close(reading)
+        self.addCleanup(os.close, writing)
+        done = self.writing_to(writing, "list")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+
+    def test_what_failed_before_keeps_its_status(self):
+        self.agent({**accounts(WORK), "account.list": Error(1001, "agentLocked")})
+        with open("/dev/full", "w") as full:
+            self.assertEqual(self.writing_to(full, "list").returncode, 8)
+
+    def test_a_command_without_an_answer_succeeds(self):
+        self.agent({**accounts(WORK), "agent.lock": {"locked": True}})
+        with open("/dev/full", "w") as full:
+            done = self.writing_to(full, "lock", "--quiet")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
 class RPCTests(Person):
     def test_rpc_prints_the_result_alone(self):
         agent = self.agent(accounts(WORK))

@@ -18,7 +18,7 @@ struct EventHook {
     do throws(CommandFailure) {
       setenv("LANYARD_EVENT", type, 1)
       let ran = try ChildOutput.of("/bin/sh", ["-c", command], input: input, interruption: interruption)
-      ran.stdout.withBytes { _ = Output.write($0, to: STDOUT_FILENO) }
+      ran.stdout.withBytes { Output.answer(bytes: $0) }
       if !ran.hasSucceeded {
         let complaint = ran.complaint.isEmpty ? "" : ": \(ran.complaint)"
         Output.warning("The command of --exec ended with \(ran.status) for \(Text.shown(type))\(complaint).")

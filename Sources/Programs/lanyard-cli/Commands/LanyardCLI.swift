@@ -88,7 +88,8 @@ import JSONRPC
         Process.exit(.usage)
       }
     }
-    Process.exit(run(ArgumentOrder.commandFirst(words)))
+    let ordered = ArgumentOrder.commandFirst(words)
+    Process.exit(run(ordered), json: asksForJSON(ordered))
   }
 
   private static func run(_ words: [String]) -> ExitStatus {

@@ -174,9 +174,7 @@ struct Request: ParsableCommand {
     } else {
       bytes = []
     }
-    guard bytes.withUnsafeBytes({ Output.write($0, to: STDOUT_FILENO) }) else {
-      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.message(errno)).")
-    }
+    bytes.withUnsafeBytes { Output.answer(bytes: $0) }
     // What follows on the terminal, a warning or the shell's prompt, begins a line.
     if Terminal.showsAnswers, let last = bytes.last, last != UInt8(ascii: "\n") { Output.answer("") }
     return status

@@ -38,6 +38,7 @@ struct ApprovalsWatch: ~Copyable {
     if Terminal.showsAnswers, !common.json { Output.note("Waiting for what needs your yes. Ctrl-C ends this.") }
     while true {
       try update(via: &agent, &events, interruption)
+      guard !Output.takesNothing else { return }
       ask(via: &agent)
       let stdin = asked != nil && isInputOpen ? STDIN_FILENO : -1
       switch try events.wait(interruption: interruption, milliseconds: -1, orReadable: stdin) {

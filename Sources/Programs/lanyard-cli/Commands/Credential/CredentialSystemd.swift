@@ -31,9 +31,8 @@ struct CredentialSystemd: ParsableCommand {
     }
     var agent = try common.connect()
     try ResourceCredential(account: account).token(via: &agent) { (token) throws(CommandFailure) in
-      guard token.withBytes({ Output.write($0, to: STDOUT_FILENO) }) else {
-        throw CommandFailure(.other, name: "output", "The token could not be written: \(SystemError.message(errno)).")
-      }
+      token.withBytes { Output.answer(bytes: $0) }
+      try Output.checkAnswer()
     }
   }
 }

@@ -227,8 +227,7 @@ extension JSONWriter {
 
   /// Writes everything to stdout. The memory is wiped when the writer goes.
   func answer() throws(CommandFailure) {
-    guard withBytes({ Output.write($0, to: STDOUT_FILENO) }) else {
-      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.message(errno)).")
-    }
+    withBytes { Output.answer(bytes: $0) }
+    try Output.checkAnswer()
   }
 }

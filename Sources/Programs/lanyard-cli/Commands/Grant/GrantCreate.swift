@@ -117,6 +117,7 @@ struct GrantCreate: ParsableCommand {
     // Open the file before the grant exists: the agent returns the secret only once.
     let target = try file.map { (path) throws(CommandFailure) in try NewSecretFile(path) }
     var agent = try Agent.connect(mayStart: !noStart)
+    var created: String?
     do throws(CommandFailure) {
       if self.accounts.count > 1 { AccountSelection.nameNoneInHints() }
       var accounts = [try selection.located(via: &agent)]
@@ -139,16 +140,35 @@ struct GrantCreate: ParsableCommand {
           writer.integer(lifetime.seconds)
         }
       } result: { (result) throws(CommandFailure) in
+        created = result["grant"]?.string
         try show(result, target)
       }
     } catch {
       target?.abandon()
-      throw error
+      guard let created else { throw error }
+      throw Self.revoke(created, after: error, via: &agent)
     }
   }
 
+  /// Ends a grant whose secret is lost, so that no program can use it. If that fails, the failure names the grant.
+  private static func revoke(
+    _ grant: String, after failure: CommandFailure, via agent: inout AgentConnection
+  ) -> CommandFailure {
+    var failure = failure
+    do throws(CommandFailure) {
+      try agent.perform("grant.revoke") { $0.member("grant", grant) }
+      failure.message += " The grant was revoked."
+    } catch {
+      failure.hints.append("The secret is lost: `lanyard grant revoke \(grant)` ends the grant.")
+    }
+    return failure
+  }
+
   private func show(_ result: JSONNode, _ target: NewSecretFile?) throws(CommandFailure) {
-    if json, target == nil { return Output.answer(json: result.raw) }
+    if json, target == nil {
+      Output.answer(json: result.raw)
+      return try Output.checkAnswer()
+    }
     guard let secret = result["secret"], secret.kind == .string, let grant = result["grant"]?.string else {
       throw .notUnderstood
     }

@@ -19,8 +19,7 @@ struct NewSecretFile {
   func finish() throws(CommandFailure) {
     guard fsync(descriptor) == 0 else {
       throw CommandFailure(
-        .other, name: "output", "The secret could not be written to \(path): \(SystemError.message(errno)).",
-        hints: ["`lanyard grant list` shows the grant; revoke it and make another."])
+        .other, name: "output", "The secret could not be written to \(path): \(SystemError.message(errno)).")
     }
     close(descriptor)
   }

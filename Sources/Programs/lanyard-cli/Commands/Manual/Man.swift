@@ -37,9 +37,9 @@ struct Man: ParsableCommand {
     if let directory { return try write(into: directory) }
     guard let page = ManualPages.page(of: command)?.text else { return }
     guard Terminal.showsAnswers, let program = AgentPaths.program("man") else {
-      return Output.write(page, to: STDOUT_FILENO)
+      return Output.answer(laidOut: page)
     }
-    guard let stream = tmpfile() else { return Output.write(page, to: STDOUT_FILENO) }
+    guard let stream = tmpfile() else { return Output.answer(laidOut: page) }
     let file = fileno(stream)
     Output.write(page, to: file)
     lseek(file, 0, SEEK_SET)

@@ -105,14 +105,6 @@ struct MetricsCommand: ParsableCommand {
     try repeatedly(every, target, format, labels)
   }
 
-  /// A reader that went away, or a full disk, ends the command.
-  private static func show(_ text: String) throws(CommandFailure) {
-    var text = text
-    guard text.withUTF8({ Output.write(UnsafeRawBufferPointer($0), to: STDOUT_FILENO) }) else {
-      throw CommandFailure(.other, name: "output", "The figures could not be written: \(SystemError.message(errno)).")
-    }
-  }
-
   private func showJSON() throws(CommandFailure) {
     var agent = try Agent.connect(mayStart: false)
     try agent.call("metrics.read") { Output.answer(json: $0.raw) }
@@ -123,7 +115,7 @@ struct MetricsCommand: ParsableCommand {
   ) throws(CommandFailure) {
     let (page, failure) = FigureReader.page(interruption: nil)
     let text = page.labeled(labels).text(format)
-    if let target { try target.replace(by: text) } else { try Self.show(text) }
+    if let target { try target.replace(by: text) } else { Output.answer(laidOut: text) }
     if let failure { throw failure }
   }
 
@@ -147,7 +139,8 @@ struct MetricsCommand: ParsableCommand {
           Output.warning(error.message)
         }
       } else {
-        try Self.show(text)
+        Output.answer(laidOut: text)
+        guard !Output.takesNothing else { return }
       }
       next = max(next + seconds * 1000, MonotonicTime.now.milliseconds)
       if interruption.isPending(within: Int32(next - MonotonicTime.now.milliseconds)) { break }

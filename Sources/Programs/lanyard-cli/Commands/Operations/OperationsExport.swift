@@ -74,10 +74,7 @@ struct OperationsExport: ParsableCommand {
   }
 
   private static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
-    guard path != "-" else {
-      guard bytes.withUnsafeBytes({ Output.write($0, to: STDOUT_FILENO) }) else { throw failure("stdout") }
-      return
-    }
+    guard path != "-" else { return bytes.withUnsafeBytes { Output.answer(bytes: $0) } }
     // What programs queue is the person's: others on this machine may not read it.
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw .usage("\(path) can't be created: \(SystemError.message(errno)).") }

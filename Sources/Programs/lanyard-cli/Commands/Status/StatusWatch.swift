@@ -14,6 +14,7 @@ struct StatusWatch {
     var shown = 0
     while true {
       shown = show(try status.report(via: &agent), replacing: shown)
+      guard !Output.takesNothing else { return }
       // Changes that arrive together make one report.
       while try !drain(&events) {
         if try events.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
@@ -41,7 +42,7 @@ struct StatusWatch {
     }
     let text = report.lines
     // Move to the first line of the last report and clear the screen below.
-    if lines > 0 { Output.write("\u{1B}[\(lines)A\r\u{1B}[J", to: 1) }
+    if lines > 0 { Output.answer(laidOut: "\u{1B}[\(lines)A\r\u{1B}[J") }
     for line in text { Output.answer(line) }
     return text.count
   }
