@@ -37,6 +37,11 @@ class GrantTests(Person):
         self.assertEqual(len(methods), len(set(methods)))
         served.answers["grant.list"] = {"grants": [{**GRANT, "methods": methods + ["trust.list"]}]}
         self.assertIn("requests, status, trust.list", self.answer("grant"))
+        self.lanyard("grant", "create", "ci", "--can", "tokens", "--can", "decisions", "--can", "status", "-u", "work")
+        methods = created(calls)[1][1]["methods"]
+        self.assertEqual(len(methods), len(set(methods)))
+        served.answers["grant.list"] = {"grants": [{**GRANT, "methods": methods}]}
+        self.assertIn("tokens, decisions, status ", self.answer("grant"))
         self.refused(2, "grant", "create", "ci", "-u", "work")
         self.refused(2, "grant", "create", "ci", "--can", "fly")
 
@@ -77,7 +82,7 @@ class GrantTests(Person):
         self.lanyard("grant", "create", "ai", "--agent", "-u", "work")
         self.lanyard("grant", "create", "ai", "--agent", "-u", "work", "--can", "status")
         first, second = [params for _, params in created(calls)]
-        self.assertEqual((first["methods"], first["agent"]), (["request.send"], True))
+        self.assertEqual((first["methods"], first["agent"]), (["request.send", "account.resolve"], True))
         self.assertNotIn("request.send", second["methods"])
 
     def test_without_an_account_the_selected_one_is_used(self):
@@ -256,3 +261,28 @@ class RealGrantTests(RealProvider):
         told = self.answer("audit")
         self.assertRegex(told, f"grant {listed[0]} created for ci +lanyard")
         self.assertRegex(told, f"grant {listed[0]} of ci revoked")
+
+    def test_each_word_covers_the_commands_that_it_is_for(self):
+        self.add_provider()
+        self.answer("provider", "update", "idp", "--allowed-origin", self.issuer, "--quiet")
+        self.sign_in("alice", "--alias", "work")
+        mail = json.loads(self.answer("rpc", "account.get", '{"account":"work"}'))["email"]
+        page = self.issuer + "/protected"
+        commands = {
+            "tokens": [["token", "work"], ["token", mail], ["exec", "work", "--", "true"], ["exec", mail, "--", "true"],
+                       ["exec", "work", "--env", "T=token", "--", "true"], ["credential", "headers", page],
+                       ["resolve", page]],
+            "requests": [["request", page], ["request", page, "-u", mail]],
+            "operations": [["operations"], ["operations", "-u", "work"], ["operations", "-u", mail]],
+            "decisions": [["can", "unheardOf"], ["can", "unheardOf", "work"], ["can", "unheardOf", mail]],
+            "status": [["list"], ["status"], ["status", "work"], ["status", mail]],
+        }
+        for word, those in commands.items():
+            path = os.path.join(self.work, word)
+            self.lanyard("grant", "create", word, "--can", word, "-u", "work", "--to", path)
+            for command in those:
+                with self.subTest(word=word, command=command):
+                    done = self.lanyard(*command, environment={"LANYARD_GRANT_FILE": path})
+                    self.assertNotIn("does not cover", done.stderr)
+                    # Without a policy, what is denied is an answer.
+                    self.assertEqual(done.returncode, 6 if word == "decisions" else 0, done)

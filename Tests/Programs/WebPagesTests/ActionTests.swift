@@ -42,7 +42,7 @@ struct ActionTests {
           "token": "t",
         ], "grant.create",
         [
-          "client": "claude", "accounts": ["a", "b"], "methods": ["request.send"],
+          "client": "claude", "accounts": ["a", "b"], "methods": ["request.send", "account.resolve"],
           "origins": ["https://one.example", "https://two.example"], "agent": true,
         ]
       ),

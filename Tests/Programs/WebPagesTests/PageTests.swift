@@ -134,6 +134,20 @@ struct PageTests {
     #expect(!html.contains("account.acc_out"))
   }
 
+  @Test("Programs: a grant's methods are told by the words that stand for them, and the others by their names")
+  func rights() {
+    let methods = GrantAbility.methods(of: [.tokens, .status]) + ["audit.list"]
+    let html = Sample.html(.programs) { value in
+      guard case .object(var members) = value, members["grants"] != nil else { return value }
+      members["grants"] = .array([
+        ["grant": "grt_5", "client": "claude", "accounts": ["acc_work"], "methods": .array(methods.map { .string($0) })]
+      ])
+      return .object(members)
+    }
+    for text in ["have access tokens", "see the accounts and their state", "audit.list"] { #expect(html.contains(text), "\(text)") }
+    for name in ["account.get", "exec.begin", "agent.status"] { #expect(!html.contains(name), "\(name)") }
+  }
+
   @Test("Waiting: operations with why they wait, and tokens that are to be revoked; no query of a URL is shown")
   func waiting() {
     let html = Sample.html(.waiting)

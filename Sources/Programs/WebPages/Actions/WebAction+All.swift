@@ -163,11 +163,11 @@ extension WebAction {
     guard !accounts.isEmpty else {
       throw FormProblem(message: "No grant was created: choose an account that the program may use.")
     }
-    let rights = ticked("can.", form).compactMap { Rights(rawValue: $0) }
-    guard !rights.isEmpty else { throw FormProblem(message: "No grant was created: choose what the program may do.") }
+    let abilities = ticked("can.", form).compactMap { GrantAbility(rawValue: $0) }
+    guard !abilities.isEmpty else { throw FormProblem(message: "No grant was created: choose what the program may do.") }
     var params: [String: JSONValue] = [
       "client": .string(client), "accounts": .array(accounts.map { .string($0) }),
-      "methods": .array(rights.flatMap(\.methods).map { .string($0) }),
+      "methods": .array(GrantAbility.methods(of: abilities).map { .string($0) }),
     ]
     let origins = (form["origins"] ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
     if !origins.isEmpty { params["origins"] = .array(origins.map { .string($0) }) }

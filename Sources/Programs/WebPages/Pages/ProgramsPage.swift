@@ -75,7 +75,7 @@ struct ProgramsPage {
         },
         { html in html.name(Words.list(grant.accounts.map { accounts.label($0) })) },
         { html in
-          html.name(Words.list(Rights.words(of: grant.methods), most: 4))
+          html.name(Words.list(GrantAbility.words(of: grant.methods), most: 4))
           if grant.isAgent { html.small("requests only read, unless a policy says more") }
           if !grant.scopes.isEmpty {
             html.small { $0.name("scopes: \(Words.list(grant.scopes, most: 4))") }
@@ -169,7 +169,7 @@ struct ProgramsPage {
           "<p class=\"hint\">These are the first 64 accounts. In a terminal: <code>lanyard grant create</code>.</p>")
       }
       html.literal("</fieldset><fieldset><legend>It may</legend><div class=\"ticks\">")
-      for right in Rights.allCases {
+      for right in GrantAbility.offered {
         html.element("label", ["class": "tick"]) { html in
           html.open(
             "input",
@@ -206,19 +206,9 @@ struct ProgramsPage {
   }
 }
 
-/// What a program may do, in words, for sets of methods.
-enum Rights: String, CaseIterable {
-  case requests, tokens, operations, decisions, status
-
-  var methods: [String] {
-    switch self {
-    case .requests: ["request.send"]
-    case .tokens: ["token.get"]
-    case .operations: ["operation.*"]
-    case .decisions: ["authorization.check", "authorization.checkMany"]
-    case .status: ["account.list", "account.get", "session.get"]
-    }
-  }
+extension GrantAbility {
+  /// The order on the page. A program of this page keeps no secrets for accounts.
+  static let offered: [GrantAbility] = [.requests, .tokens, .operations, .decisions, .status]
 
   var words: String {
     switch self {
@@ -227,21 +217,20 @@ enum Rights: String, CaseIterable {
     case .operations: "queue operations"
     case .decisions: "ask what is allowed"
     case .status: "see the accounts and their state"
+    case .secrets: "keep secrets of the accounts"
     }
   }
 
-  /// What a grant's methods amount to: those that are of no set by their names.
+  /// The namespace of the method that it is about: `token.`
+  private var namespace: String { String(methods[0].prefix { $0 != "." }) + "." }
+
+  /// What a grant's methods amount to: those that are of no ability by their names.
   static func words(of methods: [String]) -> [String] {
     if methods.contains("*") { return ["everything"] }
-    var rest = methods
-    var words: [String] = []
-    for right in allCases {
-      let namespace = right.methods[0].prefix { $0 != "." } + ".*"
-      guard rest.contains(right.methods[0]) || rest.contains(String(namespace)) else { continue }
-      words.append(right.words)
-      let covered = right.methods.map { $0.prefix { $0 != "." } + "." }
-      rest.removeAll { method in covered.contains { method.hasPrefix($0) } }
+    let abilities = (offered + [.secrets]).filter { methods.contains($0.methods[0]) || methods.contains($0.namespace + "*") }
+    let rest = methods.filter { method in
+      !abilities.contains { $0.methods.contains(method) || method.hasPrefix($0.namespace) }
     }
-    return words + rest.sorted()
+    return abilities.map(\.words) + rest.sorted()
   }
 }

@@ -1,3 +1,4 @@
+import AgentModel
 import ArgumentParser
 import CommandSupport
 import JSONRPC
@@ -127,7 +128,7 @@ struct GrantCreate: ParsableCommand {
       try agent.call("grant.create") { writer in
         writer.member("client", client)
         writer.member("accounts", ifAny: accounts)
-        writer.member("methods", ifAny: methods + abilities.flatMap(\.methods).filter { !methods.contains($0) })
+        writer.member("methods", ifAny: methods + GrantAbility.methods(of: abilities).filter { !methods.contains($0) })
         writer.member("scopes", ifAny: scopes)
         writer.member("resources", ifAny: resources)
         writer.member("authorizationDetailTypes", ifAny: detailTypes)

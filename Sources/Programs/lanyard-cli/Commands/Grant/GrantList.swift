@@ -1,3 +1,4 @@
+import AgentModel
 import ArgumentParser
 import CommandSupport
 import JSONRPC
@@ -68,13 +69,10 @@ struct GrantList: ParsableCommand {
 
   /// The methods, those of an ability by its word.
   private static func abilities(_ list: JSONNode?) -> String {
-    var methods = list?.elements.compactMap(\.string) ?? []
-    var words: [String] = []
-    for ability in GrantAbility.allCases where Set(ability.methods).isSubset(of: methods) {
-      words.append(ability.rawValue)
-      methods.removeAll { ability.methods.contains($0) }
-    }
-    return (words + methods).joined(separator: ", ")
+    let methods = list?.elements.compactMap(\.string) ?? []
+    let abilities = GrantAbility.allCases.filter { Set($0.methods).isSubset(of: methods) }
+    let named = Set(GrantAbility.methods(of: abilities))
+    return (abilities.map(\.rawValue) + methods.filter { !named.contains($0) }).joined(separator: ", ")
   }
 
   private static func joined(_ list: JSONNode?, _ word: (String) -> String) -> String {

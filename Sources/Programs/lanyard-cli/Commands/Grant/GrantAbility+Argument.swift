@@ -1,0 +1,4 @@
+public import AgentModel
+public import ArgumentParser
+
+extension GrantAbility: ExpressibleByArgument {}
