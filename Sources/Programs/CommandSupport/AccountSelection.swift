@@ -49,7 +49,10 @@ public struct AccountSelection: Sendable {
   public static var lastWord: String { lastName.map { " " + ErrorMessages.shellWord($0) } ?? "" }
 
   /// The name that this command chose last; nil for the active account.
-  static var lastName: String? { last.withLock { $0 }.flatMap { $0.reason.isName ? $0.selector : nil } }
+  static var lastName: String? { lastNamed?.selector }
+
+  /// As `lastName`, with where it was named.
+  static var lastNamed: AccountSelection? { last.withLock { $0 }.flatMap { $0.reason.isName ? $0 : nil } }
 
   private static func chosen(
     _ argument: String?, _ option: String?, asksTrust: Bool

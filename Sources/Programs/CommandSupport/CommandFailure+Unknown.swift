@@ -24,8 +24,13 @@ extension CommandFailure {
     guard !hints.contains(where: { $0.hasPrefix("Did you mean") }) else { return self }
     switch name {
     case "accountNotFound" where account == nil:
-      guard let typed = AccountSelection.lastName else { return self }
-      return suggesting(typed, from: "account.list", "accounts", ["alias", "email", "id"])
+      guard let selection = AccountSelection.lastNamed else { return self }
+      guard !selection.isNamed else {
+        return suggesting(selection.selector, from: "account.list", "accounts", ["alias", "email", "id"])
+      }
+      let told = suggesting(selection.selector, from: "account.list", "accounts", ["alias", "id"])
+      guard told.hints == hints, isKnown(selection.selector, from: "account.list", "accounts", "email") else { return told }
+      return told.refusingAddress(in: selection)
     case "providerNotFound":
       guard let typed = asked?.provider else { return self }
       var told = suggesting(typed, from: "provider.list", "providers", ["name"])
@@ -42,15 +47,33 @@ extension CommandFailure {
   private func suggesting(
     _ typed: String, from method: String, _ list: StaticString, _ members: [StaticString]
   ) -> CommandFailure {
+    guard let meant = NearMiss.of(typed, among: names(from: method, list, members)) else { return self }
+    var told = self
+    told.hints.insert("Did you mean \(meant)?", at: 0)
+    return told
+  }
+
+  private func isKnown(_ typed: String, from method: String, _ list: StaticString, _ member: StaticString) -> Bool {
+    names(from: method, list, [member]).contains { $0.lowercased() == typed.lowercased() }
+  }
+
+  /// None where the agent does not tell.
+  private func names(from method: String, _ list: StaticString, _ members: [StaticString]) -> [String] {
     let agent = try? Agent.connect(
       mayStart: false, tellsWaiting: false, patienceMilliseconds: Self.patienceMilliseconds)
-    guard var agent else { return self }
+    guard var agent else { return [] }
     let names = try? agent.call(method) { result in
       (result[list].map { Array($0.elements) } ?? []).flatMap { entry in members.compactMap { entry[$0]?.string } }
     }
-    guard let names, let meant = NearMiss.of(typed, among: names) else { return self }
+    return names ?? []
+  }
+
+  /// The provider chooses the address, so it must not stand for an alias in a file or a variable.
+  private func refusingAddress(in selection: AccountSelection) -> CommandFailure {
     var told = self
-    told.hints.insert("Did you mean \(meant)?", at: 0)
+    told.message = "\(selection.reason.text) names an account by its e-mail address, \(selection.selector). Nothing was changed."
+    told.hints.insert(
+      "Name it there by its alias or its id, which `lanyard list` shows. An address counts on the command line only.", at: 0)
     return told
   }
 }

@@ -1,6 +1,7 @@
 """Aliases, e-mail addresses and names: `rename`, proposals, and whom a word means."""
 
 import json
+import os
 import unittest
 
 from fake_agent import Error
@@ -67,7 +68,16 @@ class SelectorTests(Person):
 
     def test_a_name_counts_on_the_command_line_only(self):
         self.agent(resolving(WORK))
-        self.refused(1, "token", environment={"LANYARD_ACCOUNT": MAIL})
+        told = self.refused(1, "token", environment={"LANYARD_ACCOUNT": MAIL})
+        self.assertIn(f"LANYARD_ACCOUNT names an account by its e-mail address, {MAIL}.", told)
+        self.assertIn("Name it there by its alias or its id", told)
+        self.assertNotIn("Did you mean", told)
+        with open(os.path.join(self.work, ".lanyard"), "w") as file:
+            file.write(f"{MAIL}\n")
+        self.lanyard("trust")
+        self.assertIn(".lanyard names an account by its e-mail address", self.refused(1, "token"))
+        # What is only near an alias is still proposed.
+        self.assertIn("Did you mean work?", self.refused(1, "token", environment={"LANYARD_ACCOUNT": "wrok"}))
 
 
 class RenameTests(Person):
