@@ -14,10 +14,7 @@ public struct ExecRequest {
       return nil
     }
     // A stream can be read once, and `lanyard-cli` may have to take over.
-    var grant = stat()
-    if let path = Environment.value("LANYARD_GRANT_FILE"), stat(path, &grant) == 0, grant.st_mode & S_IFMT != S_IFREG {
-      return nil
-    }
+    guard !GrantHandshake.isStream else { return nil }
     account = words[1]
     command = Array(words[3...])
   }

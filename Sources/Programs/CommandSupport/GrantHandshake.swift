@@ -1,10 +1,11 @@
 internal import FileRules
 internal import Glibc
 internal import JSONRPC
+internal import Synchronization
 
 /// Presents a caller grant to the agent: the one in `LANYARD_GRANT_FILE`, else the owner's grant, which an agent with
 /// `--strict-grants` writes beside its store.
-enum GrantHandshake {
+public enum GrantHandshake {
   /// A grant's secret has 43 characters.
   private static let largestBytes = 256
   /// The agent answers `agent.hello` from memory.
@@ -17,16 +18,47 @@ enum GrantHandshake {
     case stale
   }
 
+  /// The grant of a stream, which can be read once: later connections of this process present it, too.
+  private static let ofStream = Mutex<Kept?>(nil)
+
+  /// Nothing changes it.
+  private final class Kept: @unchecked Sendable {
+    let secret: SecretInput
+
+    init(_ secret: consuming SecretInput) { self.secret = secret }
+  }
+
+  /// `LANYARD_GRANT_FILE` names a pipe, as `<(…)` does: only one process can read the grant.
+  public static var isStream: Bool {
+    var information = stat()
+    guard let path = Environment.value("LANYARD_GRANT_FILE"), stat(path, &information) == 0 else { return false }
+    return information.st_mode & S_IFMT != S_IFREG
+  }
+
+  /// For a command that uses the grant and starts a proxy under it.
+  public static func refuseStreamForProxy() throws(CommandFailure) {
+    guard isStream else { return }
+    throw .usage(
+      "LANYARD_GRANT_FILE names a pipe, which only one program can read, and the proxy reads it, too. Nothing was started.",
+      hints: ["Put the grant into a file, `chmod 600` it, and name that."])
+  }
+
   /// Sends the grant, if one exists.
   ///
   /// - Throws: the agent's refusal of the grant in `LANYARD_GRANT_FILE`.
   static func make(on connection: inout AgentConnection) throws(CommandFailure) -> Outcome {
     if let path = Environment.value("LANYARD_GRANT_FILE") {
+      if let kept = ofStream.withLock({ $0 }) {
+        try hello(kept.secret, on: &connection)
+        return .ready
+      }
       guard let secret = try grant(in: path, isOwners: false) else {
         throw .usage(
           "LANYARD_GRANT_FILE names \(path), which can't be read: \(SystemError.message(errno)).")
       }
-      try hello(secret, on: &connection)
+      let read = Kept(secret)
+      if isStream { ofStream.withLock { $0 = read } }
+      try hello(read.secret, on: &connection)
       return .ready
     }
     guard let directory = AgentPaths.stateDirectory,

@@ -6,7 +6,7 @@ import stat
 
 import people
 from fake_agent import Error
-from person import Person
+from person import PATIENCE_SECONDS, Person
 from test_real import RealProvider
 
 SECRET = "not-a-real-grant-9Qw2"
@@ -138,6 +138,19 @@ class GrantTests(Person):
             done = self.writing_to(full, "grant", "create", "ci", "-m", "token.get")
         self.assertEqual(done.returncode, 1)
         self.assertIn("`lanyard grant revoke grt_5` ends the grant", done.stderr)
+
+    def test_a_grant_from_a_pipe_is_refused_where_a_proxy_reads_it_too(self):
+        calls = agent(self).calls
+        reading, writing = os.pipe()
+        os.close(writing)
+        self.addCleanup(os.close, reading)
+        process = self.start(
+            "exec", "work", "--proxy", "--", "true", pass_fds=(reading,),
+            environment={"LANYARD_GRANT_FILE": f"/dev/fd/{reading}"})
+        out, told = process.communicate(timeout=PATIENCE_SECONDS)
+        self.assertEqual((process.returncode, out), (2, ""))
+        self.assertIn("LANYARD_GRANT_FILE names a pipe", told)
+        self.assertEqual(calls, [])
 
     def test_an_existing_file_is_not_overwritten(self):
         calls = agent(self).calls

@@ -118,6 +118,22 @@ class OwnServerTests(Person):
         reading = {tool["name"] for tool in tools if tool["annotations"]["readOnlyHint"]}
         self.assertEqual(reading, {"accounts", "can", "operations"})
 
+    def test_a_grant_from_a_pipe_serves_every_connection(self):
+        fake = self.agent({"agent.hello": {"agent": {"name": "fake", "version": "1"}}, "account.list": {"accounts": [WORK]}})
+        reading, writing = os.pipe()
+        os.write(writing, SECRET.encode())
+        os.close(writing)
+        self.addCleanup(os.close, reading)
+        process = self.start(
+            "mcp", "--self", stdin=subprocess.PIPE, pass_fds=(reading,),
+            environment={"LANYARD_GRANT_FILE": f"/dev/fd/{reading}"})
+        self.addCleanup(self.end, process)
+        client = Client(process)
+        for _ in range(2):
+            self.assertFalse(client.tool("accounts")[1])
+        presented = [params["grant"] for method, params in fake.calls if method == "agent.hello"]
+        self.assertEqual(set(presented), {SECRET})
+
     def test_without_a_grant_it_does_not_start(self):
         told = self.refused(2, "mcp", "--self")
         self.assertIn("These tools need a grant", told)

@@ -74,6 +74,7 @@ struct Exec: ParsableCommand {
     var words = proxy.words + common.proxyWords + (common.json ? ["--json"] : [])
     var environment = ChildEnvironment()
     if account ?? common.account != nil {
+      try GrantHandshake.refuseStreamForProxy()
       let selection = try AccountSelection.choose(argument: account, option: common.account)
       var agent = try common.connect()
       let id = try AccountInfo.named(selection.located(via: &agent), via: &agent).id

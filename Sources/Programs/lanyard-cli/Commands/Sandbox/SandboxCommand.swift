@@ -123,6 +123,7 @@ struct SandboxCommand: ParsableCommand {
   /// The account that the person named, if any: for the proxy and for the command.
   private func account() throws(CommandFailure) -> String? {
     guard common.account != nil else { return nil }
+    try GrantHandshake.refuseStreamForProxy()
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
     let id = try AccountInfo.named(selection.located(via: &agent), via: &agent).id
