@@ -10,7 +10,8 @@ struct WaitedFor {
   private static let patienceMilliseconds: Int32 = 300
 
   init(_ params: JSONNode) {
-    url = params["url"]?.string
+    // The issuer is asked when a provider is added.
+    url = params["url"]?.string ?? params["issuer"]?.string
     provider = params["provider"]?.string
     account = params["account"]?.string
     isPrompt = params["prompt"]?.isText("pinentry") == true || params["method"]?.isText("pinentry") == true

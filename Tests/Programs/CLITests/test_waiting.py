@@ -57,6 +57,8 @@ class WaitingTests(Person):
              {"status": 200, "headers": {}, "body": "ok", "attempts": 1, "refreshed": False, "account": WORK["id"]},
              "api.example"),
             (["logout", "work"], "account.signOut", {"account": WORK["id"], "mode": "soft", "data": "sealed"}, "idp"),
+            (["provider", "add", "corp", "--issuer", "https://Slow.example/idp", "--client-id", "c"], "provider.add",
+             {"provider": {"name": "corp", "issuer": "https://slow.example/idp"}}, "slow.example"),
             (["status"], "agent.status", AGENT, "the agent"),
         ):
             with self.subTest(words):
