@@ -54,7 +54,8 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
     cached.flush()
     switch outcome {
-    case .stopped, .overLimit: return refuseLine()
+    case .stopped: return refuseLine()
+    case .overLimit: return refuseLine(FixedErrors.bodyLineTooLong)
     case .wantsMore: break
     }
     guard framer.waiting > 0 else { return lineBegan = nil }

@@ -12,11 +12,14 @@ enum FixedErrors {
   static let duplicateID = RPCError(
     .invalidRequest, "A request with this id is still in flight on this connection. The second one was not begun."
   ).with { $0.details = [("duplicateId", .flag(true))] }
-  static let lineTooLong = RPCError(
-    .invalidRequest, "The line is over the limit. Nothing of it was done, and the connection closes."
-  ).with {
-    $0.reason = "lineTooLong"
-    $0.details = [("limit", .number(Int64(Limits.lineBytes)))]
+  static let lineTooLong = lineTooLong(limit: Limits.lineBytes)
+  static let bodyLineTooLong = lineTooLong(limit: Limits.bodyLineBytes)
+
+  private static func lineTooLong(limit: Int) -> RPCError {
+    RPCError(.invalidRequest, "The line is over the limit. Nothing of it was done, and the connection closes.").with {
+      $0.reason = "lineTooLong"
+      $0.details = [("limit", .number(Int64(limit)))]
+    }
   }
   static let lineTooSlow = RPCError(
     .invalidRequest, "The line did not end in time. Nothing of it was done, and the connection closes."
