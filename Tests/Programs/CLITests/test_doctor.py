@@ -61,7 +61,7 @@ class RealDoctorTests(Doctor, RealProvider):
 
     def kill(self):
         with open(os.path.join(self.state, "lock")) as lock:
-            os.kill(int(lock.read()), signal.SIGKILL)
+            os.kill(int(lock.readline()), signal.SIGKILL)
         self.until_released()
 
     def change(self, sql, *values):
