@@ -870,6 +870,8 @@ type AccountReplaceParams struct {
 	Account string `json:"account"`
 	// 64 KiB at most, without control characters. One line end at its end is taken off.
 	Secret Secret `json:"secret"`
+	// As in `Account.Add`, for an account that has none, such as one whose data was erased.
+	Username *string `json:"username,omitempty"`
 	// When the new secret ends.
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 	// Extra holds members that this version does not know.
@@ -958,11 +960,11 @@ type AccountResolveParams struct {
 	Selector *string `json:"selector,omitempty"`
 	// What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`; `WorkingDirectory` does not count
 	// then. With `URL`: of several accounts that fit, this one. One that does not fit is passed over; one that is
-	// unknown is `ErrAccountNotFound`.
+	// unknown is `ErrAccountNotFound`, where it has to decide.
 	Preferred *string `json:"preferred,omitempty"`
 	// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above decides
 	// if the person trusts it as it is (`lanyard trust`). One that the person trusted and that has changed, or can't
-	// be read now, is -32602: no other account is chosen in its place.
+	// be read now, is -32602 where it has to decide: no other account is chosen in its place.
 	WorkingDirectory *string `json:"workingDirectory,omitempty"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`

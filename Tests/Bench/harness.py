@@ -22,7 +22,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from anchors import forget_anchors
 from lanyard import Client
 
-START_SECONDS = 20.0
+START_SECONDS = 60.0
 SIGN_IN_SECONDS = 30
 
 SCOPES = ["openid", "profile", "email", "offline_access"]

@@ -75,7 +75,7 @@ public struct InstanceLock: ~Copyable {
         self.directory = directory
         self.socket = socket
         descriptor = file
-        sign(isEnding: false)
+        Self.sign(file, socket, isEnding: false)
         return
       }
       close(file)
@@ -88,8 +88,10 @@ public struct InstanceLock: ~Copyable {
     close(directory)
   }
 
-  /// Tells a second agent that this one is about to free the lock.
-  public func tellEnding() { sign(isEnding: true) }
+  /// Tells a second agent that this one is about to free the lock. It must not be called after the lock is free.
+  public var tellEnding: @Sendable () -> Void {
+    { [descriptor, socket] in Self.sign(descriptor, socket, isEnding: true) }
+  }
 
   /// True while the path still names the locked file.
   public func isIntact(path: String) -> Bool { lanyard_is_same_file(descriptor, path) != 0 }
@@ -121,10 +123,10 @@ public struct InstanceLock: ~Copyable {
 
   /// Writes the note for the error message of a second agent. The file is cut afterwards: a file that is cut to nothing has
   /// the file system free a block and take another.
-  private func sign(isEnding: Bool) {
+  private static func sign(_ file: Int32, _ socket: String?, isEnding: Bool) {
     let text = Holder(processID: getpid(), socket: socket, isEnding: isEnding).note
-    let isWritten = pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count
-    _ = ftruncate(descriptor, isWritten ? text.utf8.count : 0)
+    let isWritten = pwrite(file, text, text.utf8.count, 0) == text.utf8.count
+    _ = ftruncate(file, isWritten ? text.utf8.count : 0)
   }
 
   private static func holder(_ file: Int32) -> Holder? {

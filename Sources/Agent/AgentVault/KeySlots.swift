@@ -43,7 +43,7 @@ package enum KeySlots {
   package static func unwrap(_ row: KeySlotRow, by holder: SealingKey, databaseID: [UInt8]) throws(Failure)
     -> SealingKey
   {
-    guard commitment(holder, row.parameters) == row.commitment else { throw .wrongKey }
+    guard isHolder(holder, of: row) else { throw .wrongKey }
     do {
       let opened =
         isBoxed(row)
@@ -55,6 +55,11 @@ package enum KeySlots {
     } catch {
       throw .damaged
     }
+  }
+
+  /// True if the slot was made for this key, by the commitment.
+  package static func isHolder(_ key: SealingKey, of row: KeySlotRow) -> Bool {
+    commitment(key, row.parameters) == row.commitment
   }
 
   private static func commitment(_ holder: SealingKey, _ parameters: [UInt8]) -> [UInt8] {

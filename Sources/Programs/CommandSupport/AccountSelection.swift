@@ -91,7 +91,11 @@ public struct AccountSelection: Sendable {
   public func told(_ failure: CommandFailure) -> CommandFailure {
     guard failure.name == "accountNotFound" else { return failure }
     var told = failure
-    told.message = "\(reason.text) names the account \(selector), which is not here. No account was chosen."
+    let reach = Environment.value("LANYARD_GRANT_FILE") == nil ? "" : ", or which the grant does not cover"
+    told.message =
+      selector.contains("@")
+      ? "\(reason.text) names an account by its e-mail address, \(selector), and only an alias or an id counts there. No account was chosen."
+      : "\(reason.text) names the account \(selector), which is not here\(reach). No account was chosen."
     return told
   }
 }

@@ -81,11 +81,12 @@ public enum Output {
     answer(Terminal.showsAnswers ? Text.fitted(text, columns: Terminal.answerColumns) : text)
   }
 
-  /// Lines on stdout about what the command did, unless it is quiet. Its exit status says the same to a program.
+  /// Lines on stdout about what the command did, unless it is quiet. Its exit status says the same to a program, also where they
+  /// can't be written.
   /// `isRecord`: a line that is kept or copied, with a path or with counts, is not broken.
   public static func done(_ text: String, isRecord: Bool = false) {
     guard !isQuiet else { return }
-    isRecord ? answer(text) : answer(text: text)
+    write((isRecord || !Terminal.showsAnswers ? text : Text.fitted(text, columns: Terminal.answerColumns)) + "\n", to: STDOUT_FILENO)
   }
 
   /// A line of the answer: JSON, with the characters escaped that could steer a terminal.

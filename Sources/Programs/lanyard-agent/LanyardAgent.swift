@@ -160,7 +160,11 @@ struct LanyardAgent {
       otherKeySources: keys.filter { $0.protection != options.protection },
       anchor: anchors(options, pool), environment: environment, version: version, ownerGrant: ownerSecret,
       locking: options.locking, limits: options.limits,
-      onShutDown: { transport.stop() })
+      // First the word: a command that finds no socket starts an agent, which reads it.
+      onShutDown: { [tellEnding = lock.tellEnding] in
+        tellEnding()
+        transport.stop()
+      })
     openVault(agent, options, passphrase, pool, signals: signals)
     if let ownerSecret, !ownerGrant.write(ownerSecret) {
       end(
@@ -169,7 +173,7 @@ struct LanyardAgent {
     }
     let server = LineServer(host: agent, clock: clock, names: processNames(broker))
     transport.server = server
-    run(agent, server, options, signals: signals, clock, pool, log, lock)
+    run(agent, server, options, signals: signals, clock, pool, log)
     ownerGrant.remove()
     withExtendedLifetime(lock) {}
     exit(Exit.done.rawValue)
@@ -178,7 +182,7 @@ struct LanyardAgent {
   /// Runs the agent and its server until both end.
   private static func run(
     _ agent: AgentServer, _ server: LineServer, _ options: Options, signals: Int32, _ clock: SystemClock,
-    _ pool: WorkerPool, _ log: StandardErrorLog, _ lock: borrowing InstanceLock
+    _ pool: WorkerPool, _ log: StandardErrorLog
   ) {
     // Before the agent, which watches the socket's name.
     let listener = options.transport.socket.map(listen)
@@ -196,12 +200,9 @@ struct LanyardAgent {
       _ = lanyard_notify("READY=1")
       log.log(.info, "ready", [])
       server.run(listener: listener.descriptor, signals: signals) { _ in agent.shutDown() }
-      // Before the name is gone: the command that misses it starts an agent, which reads this.
-      lock.tellEnding()
       listener.removeName()
     } else {
       server.run(stdio: (STDIN_FILENO, STDOUT_FILENO), signals: signals) { _ in agent.shutDown() }
-      lock.tellEnding()
       agent.shutDown()
     }
     // Wait for exchanges in flight, so that no answer is lost. A provider that hangs does not delay the end further:

@@ -48,14 +48,16 @@ struct LanyardProxy {
     guard proxy.hangUps.start(), proxy.revocations.start() else { throw noThread }
     let file = try authority.map { (authority) throws(CommandFailure) in try CertificateFile(authority.certificate) }
     defer { file?.remove() }
-    func announce(_ place: Listener.Place) {
+    func announce(_ place: Listener.Place) throws(CommandFailure) {
       let announcement = Announcement(place: place, secret: secret, certificate: file?.path, scope: scope)
       // `lanyard exec` reads it.
       if options.json || options.parent != nil { announcement.printJSON() } else { announcement.printText() }
+      // Without it nobody can use the proxy.
+      try Output.checkAnswer()
     }
     if let sandbox = options.sandbox {
       // The sandbox begins once it knows the certificate's file.
-      announce(.sandbox)
+      try announce(.sandbox)
       return try serve(.handedOver(sandbox), proxy, interruption, parent: options.parent)
     }
     let listener: Listener
@@ -65,7 +67,7 @@ struct LanyardProxy {
       listener = try .port(options.port)
     }
     defer { listener.removePath() }
-    announce(listener.place)
+    try announce(listener.place)
     return serve(listener, proxy, interruption, parent: options.parent)
   }
 

@@ -219,6 +219,10 @@ class Choosing(SharedCredentials):
             self.assertEqual(ran.stdout, "")
             self.assertIn(f"{path} has changed since you trusted it. No account was chosen.", ran.stderr)
             self.assertIn("`lanyard trust`", ran.stderr)
+        # A host for which no account answers is the next helper's, whatever the file says.
+        foreign = {**asked, "input": "protocol=https\nhost=elsewhere.example\n\n"}
+        ran = self.lanyard("credential", "git", "get", **foreign)
+        self.assertEqual((ran.stdout, ran.stderr), ("", ""))
         for words, more in ((["-u", "home"], {}), ([], {"LANYARD_ACCOUNT": "home"})):
             ran = self.lanyard("credential", "git", "get", *words, **asked, **more)
             self.assertIn("password=" + self.token("home"), ran.stdout)

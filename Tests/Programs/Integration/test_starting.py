@@ -60,7 +60,7 @@ class SingleInstance(AgentFixture):
 
     def test_agent_starts_after_one_that_waits_for_an_exchange(self):
         provider, scene, _ = self.alice()
-        provider.fault("none", delayMilliseconds=6000)
+        provider.fault("none", delayMilliseconds=12_000)
         before = provider.asked()
         with socket.socket(socket.AF_UNIX) as refreshing:
             refreshing.connect(scene.socket)

@@ -1,3 +1,5 @@
+import AgentModel
+import JSONRPC
 import Testing
 import WebPages
 
@@ -115,7 +117,8 @@ struct ActionTests {
     let requests: JSONValue = ["client": "my bot; id", "grant": "grt_1", "methods": ["request.send", "account.get"]]
     #expect(try notice("create-grant", requests).hasSuffix("`lanyard sandbox --grant grt_1 -- COMMAND`"))
     // A proxy has no use of these.
-    let status: JSONValue = ["client": "bot", "grant": "grt_2", "methods": ["account.list", "operation.*"]]
+    let methods = GrantAbility.methods(of: [.status, .operations, .decisions])
+    let status: JSONValue = ["client": "bot", "grant": "grt_2", "methods": .array(methods.map { .string($0) })]
     #expect(!(try notice("create-grant", status).contains("sandbox")))
     #expect(try notice("retry-revocation", ["revocations": []]) == "The token is revoked.")
     var failed = AgentAnswers()

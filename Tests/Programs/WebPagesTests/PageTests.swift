@@ -144,8 +144,12 @@ struct PageTests {
       ])
       return .object(members)
     }
-    for text in ["have access tokens", "see the accounts and their state", "audit.list"] { #expect(html.contains(text), "\(text)") }
+    for text in ["have access tokens, ID tokens", "see the accounts and their state", "audit.list"] {
+      #expect(html.contains(text), "\(text)")
+    }
     for name in ["account.get", "exec.begin", "agent.status"] { #expect(!html.contains(name), "\(name)") }
+    // A part of an ability is told by its methods.
+    #expect(GrantAbility.words(of: ["token.get", "credential.aws"]) == ["credential.aws", "have access tokens"])
   }
 
   @Test("Waiting: operations with why they wait, and tokens that are to be revoked; no query of a URL is shown")

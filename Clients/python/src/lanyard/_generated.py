@@ -6128,6 +6128,7 @@ class AccountMethods:
         *,
         account: str,
         secret: str,
+        username: Optional[str] = None,
         expires_at: Optional[Union[datetime, str]] = None,
     ) -> AccountReplaceResult:
         """Gives an account another secret.
@@ -6141,6 +6142,7 @@ class AccountMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+            username: As in `account.add`, for an account that has none, such as one whose data was erased.
             expires_at: When the new secret ends.
 
         Returns:
@@ -6170,6 +6172,7 @@ class AccountMethods:
             {
                 "account": account,
                 "secret": secret,
+                "username": username,
                 "expiresAt": expires_at,
             },
             AccountReplaceResult,
@@ -6311,10 +6314,11 @@ class AccountMethods:
                 no wildcard.
             preferred: What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`;
                 `working_directory` does not count then. With `url`: of several accounts that fit, this one. One that
-                does not fit is passed over; one that is unknown is `AccountNotFound`.
+                does not fit is passed over; one that is unknown is `AccountNotFound`, where it has to decide.
             working_directory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard`
                 file in it or above decides if the person trusts it as it is (`lanyard trust`). One that the person
-                trusted and that has changed, or can't be read now, is -32602: no other account is chosen in its place.
+                trusted and that has changed, or can't be read now, is -32602 where it has to decide: no other account
+                is chosen in its place.
             issuer: A URL.
             url: The URL of a resource that a tool wants a token for.
             user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail
@@ -6488,6 +6492,7 @@ class AsyncAccountMethods:
         *,
         account: str,
         secret: str,
+        username: Optional[str] = None,
         expires_at: Optional[Union[datetime, str]] = None,
     ) -> AccountReplaceResult:
         """Gives an account another secret.
@@ -6501,6 +6506,7 @@ class AsyncAccountMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+            username: As in `account.add`, for an account that has none, such as one whose data was erased.
             expires_at: When the new secret ends.
 
         Returns:
@@ -6530,6 +6536,7 @@ class AsyncAccountMethods:
             {
                 "account": account,
                 "secret": secret,
+                "username": username,
                 "expiresAt": expires_at,
             },
             AccountReplaceResult,
@@ -6671,10 +6678,11 @@ class AsyncAccountMethods:
                 no wildcard.
             preferred: What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`;
                 `working_directory` does not count then. With `url`: of several accounts that fit, this one. One that
-                does not fit is passed over; one that is unknown is `AccountNotFound`.
+                does not fit is passed over; one that is unknown is `AccountNotFound`, where it has to decide.
             working_directory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard`
                 file in it or above decides if the person trusts it as it is (`lanyard trust`). One that the person
-                trusted and that has changed, or can't be read now, is -32602: no other account is chosen in its place.
+                trusted and that has changed, or can't be read now, is -32602 where it has to decide: no other account
+                is chosen in its place.
             issuer: A URL.
             url: The URL of a resource that a tool wants a token for.
             user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail

@@ -411,6 +411,8 @@ inputs! {
         /// 64 KiB at most, without control characters. One line end at its end is taken off.
         secret: Secret,
     } optional {
+        /// As in `account().add`, for an account that has none, such as one whose data was erased.
+        username: String,
         /// When the new secret ends.
         expires_at = "expiresAt": Timestamp,
     }
@@ -441,11 +443,11 @@ inputs! {
         selector: String,
         /// What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`; `working_directory` does not
         /// count then. With `url`: of several accounts that fit, this one. One that does not fit is passed over; one
-        /// that is unknown is `ErrorCode::AccountNotFound`.
+        /// that is unknown is `ErrorCode::AccountNotFound`, where it has to decide.
         preferred: String,
         /// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above
         /// decides if the person trusts it as it is (`lanyard trust`). One that the person trusted and that has
-        /// changed, or can't be read now, is -32602: no other account is chosen in its place.
+        /// changed, or can't be read now, is -32602 where it has to decide: no other account is chosen in its place.
         working_directory = "workingDirectory": String,
         /// A URL.
         issuer: String,

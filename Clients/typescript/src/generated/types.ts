@@ -3159,6 +3159,8 @@ export interface AccountReplaceParams {
    * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
    */
   readonly secret: string;
+  /** As in `account.add`, for an account that has none, such as one whose data was erased. */
+  readonly username?: string | undefined;
   /** When the new secret ends. */
   readonly expiresAt?: Date | string | undefined;
 }
@@ -3190,13 +3192,13 @@ export interface AccountResolveParams {
   /**
    * What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`; `workingDirectory` does not count
    * then. With `url`: of several accounts that fit, this one. One that does not fit is passed over; one that is unknown
-   * is `AccountNotFoundError`.
+   * is `AccountNotFoundError`, where it has to decide.
    */
   readonly preferred?: string | undefined;
   /**
    * An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above decides if
    * the person trusts it as it is (`lanyard trust`). One that the person trusted and that has changed, or can't be read
-   * now, is -32602: no other account is chosen in its place.
+   * now, is -32602 where it has to decide: no other account is chosen in its place.
    */
   readonly workingDirectory?: string | undefined;
   /** A URL. */

@@ -28,7 +28,9 @@ extension PolicyDecisionPoint {
       var decisions = names.map { recorded(PolicyEngine.decide($0, facts: found.facts, under: policy), found) }
       let denial = decisions.firstIndex { !$0.decision.allows(isRead: question.isRead) }
       let wanted = denial.flatMap { _ in ProviderQuestion.joined(decisions.compactMap(\.decision.question)) }
-      if mayWait, let wanted {
+      // A confirmation helps only where each denial wants one.
+      let isHelped = decisions.allSatisfy { $0.decision.allows(isRead: question.isRead) || $0.decision.question != nil }
+      if mayWait, isHelped, let wanted {
         mayWait = false
         try await account.confirm(wanted, waitSeconds: question.waitSeconds)
         continue

@@ -40,7 +40,7 @@ extension PolicyDecisionPoint {
       guard grants.limits(of: wish.request.grant) != nil else { throw .caller(.notCovered) }
       question.rights.approved.formUnion(approved)
       // After the wait the provider's last confirmation may be too old for the policy.
-      question.waitSeconds = Self.confirmationSeconds
+      question.waitSeconds = patience(with: question.provider)
     }
     throw .overloaded("decisions about a policy that keeps changing")
   }

@@ -93,7 +93,21 @@ package final class RequestAuthorizer: Sendable {
       given.retakes(
         question.same, rejected: wanted.rejected, wantsNonce: wanted.wantsNonce, at: decisions.clock.boot())
     }
-    if let retaken { question.rights = retaken }
+    guard let retaken else { return try await authorized(question, key, provider, wanted) }
+    question.rights = retaken.rights
+    do throws(AgentFailure) {
+      return try await authorized(question, key, provider, wanted, isRepeat: true)
+    } catch {
+      given.withLock { $0.failed(retaken) }
+      throw error
+    }
+  }
+
+  private func authorized(
+    _ question: RequestQuestion, _ key: TokenKey, _ provider: Provider, _ wanted: RequestToAuthorize,
+    isRepeat: Bool = false
+  ) async throws(AgentFailure) -> AuthorizedRequest {
+    var (question, provider) = (question, provider)
     var permit = try await permit(question, wanted)
     let account = decisions.accounts.account(wanted.account)
     var authorized = try await token(key, of: provider, for: question, wanted, account)
@@ -110,9 +124,11 @@ package final class RequestAuthorizer: Sendable {
           return now.provider
         }
         // A refused token is not the end of it, but that of a repeat is.
-        if retaken == nil {
+        if !isRepeat {
           given.withLock { given in
-            given.gave(authorized.fingerprint, for: question.same, permit.rights, at: decisions.clock.boot())
+            given.gave(
+              authorized.fingerprint, isBound: authorized.proof != nil, for: question.same, permit.rights,
+              at: decisions.clock.boot())
           }
         }
         authorized.provider = provider

@@ -86,7 +86,8 @@ package struct AccountProfile: Sendable, Hashable {
       writer.member("alias", alias?.text)
       writer.member("displayName", displayName)
       writer.member("email", email)
-      writer.member("importedToken", importedToken)
+      // As text: a number of JSON has 53 bits.
+      writer.member("importedToken", importedToken.map(String.init))
       writer.member("standing", signInStatus.rawValue)
       let (word, detail) = health.words
       writer.member("health", word)
@@ -145,7 +146,7 @@ package struct AccountProfile: Sendable, Hashable {
       profile.alias = node["alias"]?.string.flatMap { Alias($0) }
       profile.displayName = node["displayName"]?.string
       profile.email = node["email"]?.string
-      profile.importedToken = node["importedToken"]?.integer
+      profile.importedToken = node["importedToken"]?.string.flatMap { Int64($0) }
       profile.signInStatus = signInStatus
       profile.health =
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok

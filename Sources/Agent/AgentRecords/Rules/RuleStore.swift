@@ -109,7 +109,16 @@ package struct RuleStore {
       case .noneFits: throw .notFound(.answer)
       case .unknown: throw vault.directory.notFound
       case .ambiguous(let accounts): throw .accountAmbiguous(accounts)
+      case .changedFile: throw .changedDirectoryFile
       }
     }
+  }
+}
+
+extension AgentFailure {
+  /// The `.lanyard` file would decide, and is not to be relied on.
+  package static var changedDirectoryFile: AgentFailure {
+    .invalidParameter(
+      "/workingDirectory", expected: "a directory whose `.lanyard` file is as the person trusted it")
   }
 }

@@ -65,7 +65,7 @@ enum AccountReplaceHandler: MethodHandler {
     if call.limits != nil, try await agent.vault.profile(params.account).identity.isOfSecret {
       throw .caller(.notCovered)
     }
-    let given = SecretAdmission.Given(secret: params.secret, expiresAt: params.expiresAt)
+    let given = SecretAdmission.Given(secret: params.secret, username: params.username, expiresAt: params.expiresAt)
     let account = try await agent.background.finish { () async throws(AgentFailure) in
       try await agent.introductions.run { () async throws(AgentFailure) in
         try await agent.secretAdmission.replace(given, of: params.account)
@@ -149,7 +149,8 @@ enum AccountResolveHandler: MethodHandler {
     if let preferred = params.preferred {
       return AccountResolve.Result(account: try only(await named(preferred, call)), because: .preferred)
     }
-    if let directory = params.workingDirectory, let word = try await word(for: directory, call) {
+    if let directory = params.workingDirectory, let file = try await file(of: directory, call) {
+      guard case .names(let word) = file else { throw .changedDirectoryFile }
       return AccountResolve.Result(
         account: try only(await matches(word, byName: false, call)), because: .directory)
     }
@@ -183,8 +184,12 @@ enum AccountResolveHandler: MethodHandler {
     if hints.selected == [] { throw .accountNotFound }
     if let preferred = params.preferred {
       hints.preferred = try await named(preferred, call).map(\.id)
-    } else if let directory = params.workingDirectory, let word = try await word(for: directory, call) {
-      hints.directory = try await matches(word, byName: false, call).map(\.id)
+    } else if let directory = params.workingDirectory {
+      switch try await file(of: directory, call) {
+      case .names(let word): hints.directory = try await matches(word, byName: false, call).map(\.id)
+      case .changed: hints.isFileChanged = true
+      case nil: break
+      }
     }
     let chosen = try await call.agent.vault.read { [hints] vault throws(AgentFailure) in
       var hints = hints
@@ -203,16 +208,20 @@ enum AccountResolveHandler: MethodHandler {
     return AccountResolve.Result(account: chosen.account, because: because, rule: rule)
   }
 
-  /// The word in the directory's `.lanyard` file, if the person trusts it.
-  private static func word(for directory: String, _ call: Call) async throws(AgentFailure) -> String? {
+  /// What the nearest `.lanyard` file says, if the person ever trusted it.
+  private enum DirectoryFile {
+    case names(String)
+    /// It has changed since, or can't be read.
+    case changed
+  }
+
+  private static func file(of directory: String, _ call: Call) async throws(AgentFailure) -> DirectoryFile? {
     do throws(DirectoryAccountsFailure) {
-      return try await call.agent.environment.directories.account(for: directory)
+      return try await call.agent.environment.directories.account(for: directory).map { .names($0) }
     } catch {
       switch error {
       case .unavailable: throw .overloaded("files that name accounts can't be searched for")
-      case .unreadable:
-        throw .invalidParameter(
-          "/workingDirectory", expected: "a directory whose `.lanyard` file is as the person trusted it")
+      case .unreadable: return .changed
       case .noDirectory: throw .invalidParameter("/workingDirectory", expected: "an absolute path")
       }
     }

@@ -58,7 +58,7 @@ package struct SecretAdmission: Sendable {
     }
     let provider = try await dependencies.vault.receiver(ofTokensOf: profile.id)
     var given = given
-    given.username = profile.secret?.username
+    given.username = profile.secret?.username ?? given.username
     return try await admit(given, at: provider, for: profile.id, .accountReplace)
   }
 

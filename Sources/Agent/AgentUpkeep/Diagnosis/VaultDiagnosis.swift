@@ -19,9 +19,6 @@ package struct VaultDiagnosis {
   static func findings(of owner: isolated VaultActor) -> Findings {
     do throws(AgentFailure) {
       var findings = findings(of: try owner.status(), owner.vault)
-      KeySlotDiagnosis(
-        try owner.slots(), owner.dependencies.keySources, databaseID: owner.store.databaseID
-      ).add(to: &findings, isOpen: owner.isOpen)
       if !owner.missedEntries.isEmpty {
         findings.problem(
           "auditLog",

@@ -38,6 +38,12 @@ package struct KeySlotStore {
     }
   }
 
+  /// The slots that the vault has a note of: no other opens it.
+  func known() throws(AgentFailure) -> [KeySlotRow] {
+    let notes = try notes()
+    return try rows().filter(notes.knows)
+  }
+
   // MARK: adding and removing
 
   /// Adds a slot for a passphrase, whose slow key derivation is done already. Returns the slot's number.

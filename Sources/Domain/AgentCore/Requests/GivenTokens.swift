@@ -5,7 +5,7 @@ public import AgentModel
 /// request still, once for each token that was given. In memory only.
 public struct GivenTokens: Sendable {
   /// A repeat of one that was given before these takes another use, and asks the person again.
-  static let most = 1024
+  package static let most = 1024
   /// How long a server takes to refuse a token.
   static let longestSending = Milliseconds.seconds(60)
 
@@ -39,10 +39,13 @@ public struct GivenTokens: Sendable {
     }
   }
 
-  private struct Given {
+  /// What was given, and until when its repeat is the same request.
+  public struct Given: Sendable {
     var request: Request
     var fingerprint: String
-    var rights: Rights
+    /// It goes with a proof, which may lack the server's nonce.
+    var isBound: Bool
+    public internal(set) var rights: Rights
     var until: BootInstant
   }
 
@@ -52,21 +55,29 @@ public struct GivenTokens: Sendable {
   public init() {}
 
   /// The token with this fingerprint was given for the request.
-  public mutating func gave(_ fingerprint: String, for request: Request, _ rights: Rights, at now: BootInstant) {
+  public mutating func gave(
+    _ fingerprint: String, isBound: Bool, for request: Request, _ rights: Rights, at now: BootInstant
+  ) {
     guard rights != Rights() else { return }
     given.removeAll { $0.until <= now }
     if given.count >= Self.most { given.removeFirst() }
-    given.append(Given(request: request, fingerprint: fingerprint, rights: rights, until: now + Self.longestSending))
+    given.append(
+      Given(
+        request: request, fingerprint: fingerprint, isBound: isBound, rights: rights, until: now + Self.longestSending))
   }
+
+  /// No token could be given for the repeat: the next try is the repeat.
+  public mutating func failed(_ retaken: Given) { given.append(retaken) }
 
   /// What the request has still: the server refused the token that was given for it, or wants its nonce in the proof. Nil
   /// for a request that is a new one.
   public mutating func retakes(
     _ request: Request, rejected: String?, wantsNonce: Bool, at now: BootInstant
-  ) -> Rights? {
+  ) -> Given? {
     let place = given.lastIndex { given in
-      given.request == request && given.until > now && rejected.map { $0 == given.fingerprint } ?? wantsNonce
+      given.request == request && given.until > now
+        && rejected.map { $0 == given.fingerprint } ?? (wantsNonce && given.isBound)
     }
-    return place.map { given.remove(at: $0).rights }
+    return place.map { given.remove(at: $0) }
   }
 }

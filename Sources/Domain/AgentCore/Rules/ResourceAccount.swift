@@ -26,6 +26,8 @@ public struct ResourceAccount: Hashable, Sendable {
     case ambiguous([AccountID])
     /// The preference, or the `.lanyard` file, names no account that the caller may see. No other one is chosen in its place.
     case unknown
+    /// The `.lanyard` file would decide, and the person no longer trusts it as it is.
+    case changedFile
   }
 
   /// A rule as the decision sees it.
@@ -65,6 +67,8 @@ public struct ResourceAccount: Hashable, Sendable {
     public var preferred: [AccountID]?
     /// The accounts that the `.lanyard` file of the directory names; nil without a file. A preference comes in its place.
     public var directory: [AccountID]?
+    /// There is a `.lanyard` file that the person trusted, and that has changed or can't be read.
+    public var isFileChanged = false
     public var active: AccountID?
 
     public init(
@@ -117,6 +121,7 @@ public struct ResourceAccount: Hashable, Sendable {
       if named.count == 1 { return found(named[0].account, .user) }
       if named.count > 1 { throw .ambiguous(named.map(\.account)) }
     }
+    guard hints.preferred != nil || !hints.isFileChanged else { throw .changedFile }
     if let preferred = hints.preferred ?? hints.directory {
       guard !preferred.isEmpty else { throw .unknown }
       let named = fitting.filter { preferred.contains($0.account) }

@@ -149,7 +149,7 @@ extension WebAction {
     .programs,
     { result in
       let methods = result["methods"]?.elements.compactMap(\.string) ?? []
-      guard methods.contains(where: (Rights.requests.methods + Rights.tokens.methods).contains) else {
+      guard [GrantAbility.requests, .tokens].contains(where: { methods.contains($0.methods[0]) }) else {
         return
           "The grant is there. A program can use it only by its secret: a grant of `lanyard grant create` shows that, once."
       }

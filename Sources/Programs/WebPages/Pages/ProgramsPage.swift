@@ -1,4 +1,4 @@
-internal import AgentModel
+package import AgentModel
 
 /// Who may do what: the grants of programs and AI agents, and a form for a new one.
 struct ProgramsPage {
@@ -213,7 +213,7 @@ extension GrantAbility {
   var words: String {
     switch self {
     case .requests: "send requests, without seeing tokens"
-    case .tokens: "have access tokens"
+    case .tokens: "have access tokens, ID tokens and cloud credentials"
     case .operations: "queue operations"
     case .decisions: "ask what is allowed"
     case .status: "see the accounts and their state"
@@ -221,16 +221,22 @@ extension GrantAbility {
     }
   }
 
+  /// For a grant that has the method that it is about, and not all of the others.
+  private var wordsOfFirst: String { self == .tokens ? "have access tokens" : words }
+
   /// The namespace of the method that it is about: `token.`
   private var namespace: String { String(methods[0].prefix { $0 != "." }) + "." }
 
-  /// What a grant's methods amount to: those that are of no ability by their names.
-  static func words(of methods: [String]) -> [String] {
+  /// What a grant's methods amount to: those that are of no whole ability by their names.
+  package static func words(of methods: [String]) -> [String] {
     if methods.contains("*") { return ["everything"] }
-    let abilities = (offered + [.secrets]).filter { methods.contains($0.methods[0]) || methods.contains($0.namespace + "*") }
-    let rest = methods.filter { method in
-      !abilities.contains { $0.methods.contains(method) || method.hasPrefix($0.namespace) }
+    let abilities = (offered + [.secrets]).filter { ability in
+      methods.contains(ability.namespace + "*") || Set(ability.methods).isSubset(of: methods)
     }
-    return abilities.map(\.words) + rest.sorted()
+    let rest = methods.filter { method in
+      !abilities.contains { $0.methods.contains(method) || method == $0.namespace + "*" }
+    }
+    return abilities.map(\.words)
+      + rest.sorted().map { method in allCases.first { $0.methods[0] == method }?.wordsOfFirst ?? method }
   }
 }

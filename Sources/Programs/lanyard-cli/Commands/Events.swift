@@ -71,7 +71,8 @@ struct Events: ParsableCommand {
     if Terminal.showsAnswers, !common.json { Output.note("Waiting for events. Ctrl-C ends this.") }
     while true {
       while try agent.event({ show($0, names: names, hook) }) != nil {
-        guard !Output.takesNothing else { return }
+        // What the hook says is beside the point.
+        guard hook != nil || !Output.takesNothing else { return }
         if hook != nil, interruption.isPending { throw Interruption.failure }
       }
       if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }

@@ -68,13 +68,13 @@ struct GivenSecret {
     }
     let what = account?.takesItsOwnKeyAlone == true ? "The same key or password as before" : "Key or password"
     let secret = try options.read(question: "\(what) for \(account?.label ?? provider.name) (not shown): ", page: page)
-    let username = try username == nil && account == nil ? askedUsername() : username
+    let username = try username == nil && account?.username == nil ? askedUsername() : username
     do throws(CommandFailure) {
       return try agent.call(account == nil ? "account.add" : "account.replace") { writer in
         options.write(secret, to: &writer)
+        writer.member("username", username)
         if let account { return writer.member("account", account.id) }
         writer.member("provider", provider.name)
-        writer.member("username", username)
         writer.member("alias", alias)
       } result: { (result) throws(CommandFailure) in
         guard let account = result["account"]?.string else { throw CommandFailure.notUnderstood }

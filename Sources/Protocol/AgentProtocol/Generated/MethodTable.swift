@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "11a90292ff3709c844c047ea590fc931cbeb8809f3dfcd936b87c5c34360a0c9"
+  public static let schemaDigest = "7d5fff10f33237175b7299da9501d9cbd96aa52a8579d4db4d63bfe24adbe0e3"
 }

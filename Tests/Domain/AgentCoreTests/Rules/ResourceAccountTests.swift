@@ -65,6 +65,19 @@ struct ResourceAccountTests {
     }
   }
 
+  @Test func fileThatChanged_countsOnlyWhereItWouldDecide() throws {
+    var hints = ResourceAccount.Hints(active: ids[0])
+    hints.isFileChanged = true
+    #expect(throws: ResourceAccount.Refusal.changedFile) { try choose(fitting: [0, 1], hints) }
+    #expect(throws: ResourceAccount.Refusal.changedFile) { try choose(fitting: [0], hints) }
+    #expect(throws: ResourceAccount.Refusal.noneFits) { try choose(hints) }
+    #expect(try choose(rules: [rule("host", "https://git.example", 1)], hints).account == ids[1])
+    hints.user = "name1"
+    #expect(try choose(fitting: [0, 1], hints).account == ids[1])
+    (hints.user, hints.preferred) = (nil, [ids[1]])
+    #expect(try choose(fitting: [0, 1], hints).account == ids[1])
+  }
+
   @Test func rulesOfOnePattern_areToldApart() throws {
     let rules = [rule("a", "https://git.example/acme/*", 0), rule("b", "https://git.example/acme/*", 1)]
     #expect(try choose(rules: rules, .init(user: "name1")).basis == .rule("b"))

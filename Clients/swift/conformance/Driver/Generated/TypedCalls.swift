@@ -277,6 +277,7 @@ enum TypedCalls {
       return try await methods.replace(
         account: params.required("account"),
         secret: params.required("secret"),
+        username: params.optional("username"),
         expiresAt: params.optional("expiresAt"))
     case "account.list":
       return try await methods.list()

@@ -40,15 +40,21 @@ struct ResourceCredential {
   static func choice(
     for address: ResourceAddress, user: String?, named: String?, via agent: inout AgentConnection
   ) throws(CommandFailure) -> Choice {
-    // A helper runs without a person who could be asked about a file.
-    let preferred = named == nil ? try AccountSelection.preferred() : nil
+    // A helper runs without a person who could be asked about a file. One that can't be relied on stops it only where the
+    // file would decide: at another host the tool asks the next helper.
+    var (preferred, fault): (AccountSelection?, CommandFailure?)
+    if named == nil {
+      do throws(CommandFailure) { preferred = try AccountSelection.preferred() } catch { fault = error }
+    }
+    let choice: Choice
     do throws(CommandFailure) {
-      return try agent.call("account.resolve") { writer in
+      choice = try agent.call("account.resolve") { [preferred, asksFile = fault != nil] writer in
         writer.member("url", address.text)
         writer.member("user", user ?? address.user)
         writer.member("selector", named)
         switch preferred?.reason {
         case .file?: writer.member("workingDirectory", PathBytes.workingDirectory?.wireText)
+        case nil where asksFile: writer.member("workingDirectory", PathBytes.workingDirectory?.wireText)
         default: writer.member("preferred", preferred?.selector)
         }
       } result: { (result) throws(CommandFailure) in
@@ -58,8 +64,11 @@ struct ResourceCredential {
         return Choice(account: account, because: because, rule: result["rule"]?.string, json: result.text)
       }
     } catch {
+      if let fault, ["invalidParams", "accountAmbiguous"].contains(error.name) { throw fault }
       throw preferred?.told(error) ?? error
     }
+    if let fault, !["rule", "selector"].contains(choice.because) { throw fault }
+    return choice
   }
 
   /// The account that answers for the URL, for a command that a person typed.

@@ -71,10 +71,10 @@ struct Exec: ParsableCommand {
 
   /// Runs the command behind a proxy of its own. Without a named account, the URL of each request decides.
   private func runBehindProxy() throws {
+    try GrantHandshake.refuseStreamForProxy()
     var words = proxy.words + common.proxyWords + (common.json ? ["--json"] : [])
     var environment = ChildEnvironment()
     if account ?? common.account != nil {
-      try GrantHandshake.refuseStreamForProxy()
       let selection = try AccountSelection.choose(argument: account, option: common.account)
       var agent = try common.connect()
       let id = try AccountInfo.named(selection.located(via: &agent), via: &agent).id

@@ -76,7 +76,7 @@ struct TakeOver {
       return Outcome(provider: provider.info.name, isProviderAdded: provider.isAdded, account: account)
     } catch {
       provider.takeBack(via: &agent)
-      throw error.offeringAnotherKey(at: provider.info)
+      throw error.offeringAnotherKey(at: provider.info, for: nil)
     }
   }
 

@@ -95,6 +95,8 @@ public enum AccountReplace: RPCMethod {
     public var account: AccountSelector
     /// 64 KiB at most, without control characters. One line end at its end is taken off.
     public var secret: Secret
+    /// As in `account.add`, for an account that has none, such as one whose data was erased.
+    public var username: String?
     /// When the new secret ends.
     public var expiresAt: Timestamp?
 
@@ -102,12 +104,15 @@ public enum AccountReplace: RPCMethod {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
       var secret: Secret?
+      var username: String?
       var expiresAt: Timestamp?
       for (memberName, memberValue) in node.members {
         if memberName.isText("account") {
           account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
         } else if memberName.isText("secret") {
           secret = try reading("secret") { () throws(ParamsProblem) in try memberValue.secret(1...65538) }
+        } else if memberName.isText("username") {
+          username = try reading("username") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...256)) }
         } else if memberName.isText("expiresAt") {
           expiresAt = try reading("expiresAt") { () throws(ParamsProblem) in try memberValue.timestamp() }
         } else {
@@ -118,6 +123,7 @@ public enum AccountReplace: RPCMethod {
       guard let secret else { throw ParamsProblem.missing("secret", expected: "string") }
       self.account = account
       self.secret = secret
+      self.username = username
       self.expiresAt = expiresAt
     }
   }
@@ -342,11 +348,11 @@ public enum AccountResolve: RPCMethod {
     public var selector: AccountSelector?
     /// What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`; `workingDirectory` does not count
     /// then. With `url`: of several accounts that fit, this one. One that does not fit is passed over; one that is
-    /// unknown is `accountNotFound`.
+    /// unknown is `accountNotFound`, where it has to decide.
     public var preferred: AccountSelector?
     /// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above
     /// decides if the person trusts it as it is (`lanyard trust`). One that the person trusted and that has changed,
-    /// or can't be read now, is -32602: no other account is chosen in its place.
+    /// or can't be read now, is -32602 where it has to decide: no other account is chosen in its place.
     public var workingDirectory: String?
     public var issuer: String?
     /// The URL of a resource that a tool wants a token for.

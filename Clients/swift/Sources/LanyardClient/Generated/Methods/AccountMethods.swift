@@ -63,6 +63,7 @@ public struct AccountMethods: Sendable {
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
   ///   - secret: 64 KiB at most, without control characters. One line end at its end is taken off.
+  ///   - username: As in `account.add`, for an account that has none, such as one whose data was erased.
   ///   - expiresAt: When the new secret ends.
   /// - Returns: `AccountReplaceResult`: with `account`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `signedOut`, `signInFailed`, `accountAmbiguous`,
@@ -73,11 +74,13 @@ public struct AccountMethods: Sendable {
   public func replace(
     account: String,
     secret: Secret,
+    username: String? = nil,
     expiresAt: Date? = nil
   ) async throws -> AccountReplaceResult {
     try await lanyard.invoke("account.replace") {
       $0.member("account", account)
       $0.member("secret", secret)
+      $0.member("username", username)
       $0.member("expiresAt", expiresAt)
     }
   }
@@ -159,10 +162,11 @@ public struct AccountMethods: Sendable {
   ///     wildcard.
   ///   - preferred: What the program was told to prefer, such as the value of `LANYARD_ACCOUNT`; `workingDirectory`
   ///     does not count then. With `url`: of several accounts that fit, this one. One that does not fit is passed
-  ///     over; one that is unknown is `accountNotFound`.
+  ///     over; one that is unknown is `accountNotFound`, where it has to decide.
   ///   - workingDirectory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file
   ///     in it or above decides if the person trusts it as it is (`lanyard trust`). One that the person trusted and
-  ///     that has changed, or can't be read now, is -32602: no other account is chosen in its place.
+  ///     that has changed, or can't be read now, is -32602 where it has to decide: no other account is chosen in its
+  ///     place.
   ///   - issuer: A URL.
   ///   - url: The URL of a resource that a tool wants a token for.
   ///   - user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail address
