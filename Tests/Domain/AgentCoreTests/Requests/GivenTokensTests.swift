@@ -54,7 +54,8 @@ import Testing
 
   @Test func repeatThatGotNoToken_isTheRepeatStill() throws {
     var tokens = Self.given()
-    let retaken = try #require(tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(1)))
+    let found = tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(1))
+    let retaken = try #require(found)
     tokens.failed(retaken)
     #expect(tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(59))?.rights == Self.rights)
     tokens.failed(retaken)
