@@ -124,7 +124,7 @@ import Testing
       "invalidIdToken", 2007,
       {
         try $0.approve()
-        $0.world.network.next("/jwks", .notConnected(.refused))
+        $0.world.network.next("/jwks", .notConnected(.refused), times: nil)
       }
     ),
     (

@@ -277,7 +277,8 @@ class RealGrantTests(RealProvider):
 
     def test_each_word_covers_the_commands_that_it_is_for(self):
         self.add_provider()
-        self.answer("provider", "update", "idp", "--allowed-origin", self.issuer, "--quiet")
+        self.answer("provider", "update", "idp", "--allowed-origin", self.issuer, "-s", "openid", "-s", "offline_access", "-s",
+                    "email", "--quiet")
         self.sign_in("alice", "--alias", "work")
         mail = json.loads(self.answer("rpc", "account.get", '{"account":"work"}'))["email"]
         page = self.issuer + "/protected"

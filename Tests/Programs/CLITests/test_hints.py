@@ -95,6 +95,8 @@ WAYS = {
     "lanyard trust": "test_a_directory_is_trusted_by_the_command",
     "lanyard key rotate": "test_a_removed_key_is_rotated_away",
     "lanyard grant revoke GRANT": "test_a_grant_that_others_could_read_is_revoked",
+    "lanyard grant revoke …": "test_grant.test_a_grant_that_can_not_be_revoked_either_is_named",
+    "lanyard key remove …": "test_a_key_slot_whose_key_is_gone_is_removed",
     "lanyard policy check FILE": "test_without_a_policy_one_is_set",
     "lanyard policy show …": "test_mistakes.test_a_capability_with_a_slip_leads_to_the_policy",
     "lanyard policy set FILE": "test_without_a_policy_one_is_set",
@@ -176,7 +178,7 @@ WAYS = {
     "lanyard sandbox -- COMMAND": "Proxy/test_sandbox.test_a_command_is_named_as_advised",
     "lanyard rotate …": "test_real_secrets.test_the_doctor_wants_another_key_and_no_sign_in",
     "lanyard rotate ACCOUNT": "test_real_secrets.test_a_refused_account_gets_another_key_by_the_command_that_is_told",
-    "lanyard": NAME, "lanyard grant create": NAME, "lanyard grant revoke": NAME, "lanyard key remove": NAME, "lanyard lock": NAME,
+    "lanyard": NAME, "lanyard grant create": NAME, "lanyard grant revoke": NAME, "lanyard key remove": NAME, "lanyard policy explain": NAME, "lanyard lock": NAME,
     "lanyard operations cancel": NAME, "lanyard operations export": NAME, "lanyard operations retry": NAME,
     "lanyard policy draft": NAME, "lanyard policy set": NAME, "lanyard provider add": NAME, "lanyard rpc agent.shutdown": NAME, "lanyard switch": NAME,
     "lanyard key add passphrase": "test_a_passphrase_is_added_beside_the_key_file",
@@ -845,6 +847,23 @@ class AgentHintTests(Following):
         told = self.lanyard("doctor").stdout
         self.follow(told, "lanyard key add passphrase", input="not-a-real-passphrase\n")
         self.assertIn("passphrase", self.answer("key", "list"))
+
+    def test_a_key_slot_whose_key_is_gone_is_removed(self):
+        self.answer("list", "--quiet")
+        key = os.path.join(self.state, "key")
+        os.rename(key, key + ".away")
+        told = self.lanyard("doctor").stdout
+        self.assertIn("nothing opens it, and all accounts are lost", " ".join(told.split()))
+        secret = os.path.join(self.home, "pw")
+        with open(secret, "w", encoding="utf-8") as file:
+            file.write("not-a-real-passphrase\n")
+        os.chmod(secret, 0o600)
+        self.answer("key", "add", "passphrase", "--pw-file", secret)
+        told = self.lanyard("doctor").stdout
+        self.follow(told, "lanyard key remove 0")
+        self.assertNotIn("is gone", self.lanyard("doctor").stdout)
+        self.answer("lock")
+        self.answer("unlock", "--pw-file", secret)
 
     def test_a_removed_key_is_rotated_away(self):
         secret = os.path.join(self.home, "pw")

@@ -166,9 +166,12 @@ class SignInTests(RealProvider):
         self.assertIn("account work.", screen.text)
         self.assertNotIn(token, screen.text)
         self.answer("token", "work")
-        # The agent has used the token, so no other program can.
-        self.assertIn("Reason: refused.", self.refused(4, "login", "idp", "--import", input=token))
+        # The agent has used the token, and does not send it again while the session lives.
+        self.assertIn("account work.", self.answer("login", "idp", "--import", input=token))
         self.assertEqual(len(self.accounts()), 1)
+        self.answer("token", "work", "--force")
+        self.answer("logout", "work")
+        self.assertIn("was taken over before", self.refused(4, "login", "idp", "--import", input=token))
 
     def test_an_imported_token_from_a_pipe_and_from_a_file(self):
         self.answer("login", "idp", "--import", "--alias", "piped", input=self.token_of("alice") + "\n")

@@ -32,7 +32,7 @@ class RequestTests(Person):
         self.assertIn("`lanyard request post URL`", self.refused(2, "request", "post"))
         for body in (["-d", "a"], ["--data-file", "-"]):
             self.assertIn("`lanyard request POST URL -d …`", self.refused(2, "request", URL, *body))
-        self.assertEqual(len(agent.calls), 1)
+        self.assertEqual(agent.methods().count("request.send"), 1)
         # Both hints, as they are meant.
         self.answer("request", "post", URL)
         self.answer("request", "POST", URL, "-d", "a")

@@ -67,7 +67,7 @@ class TableTests(Person):
                 self.narrow("policy", "list", whole=["orders-and-notes"], width=width)
                 self.narrow("key", whole=["opened the vault" if width > 40 else "opened"], width=width)
                 self.narrow("grant", whole=["gra_c2ztq4xk7m3vwy5ndhb6rf", "continuous-integration"],
-                            joined=["requests,token.get", "https://other.example:8443".removeprefix("https://"), long_name], width=width)
+                            joined=["token.get,request.send", "https://other.example:8443".removeprefix("https://"), long_name], width=width)
 
     def test_an_account_without_an_alias_is_listed_with_its_whole_id(self):
         self.agent(accounts(WORK, CLIENT))

@@ -33,12 +33,12 @@ struct ContractTests {
     signIn.cancel signIn
     signIn.import provider refreshToken! alias?
     account.add provider secret?! username? alias? expiresAt?
-    account.replace account secret! expiresAt?
+    account.replace account secret! username? expiresAt?
     account.list
     account.get account
     account.switch account
     account.rename account alias
-    account.resolve selector? workingDirectory? issuer? url? user?
+    account.resolve selector? preferred? workingDirectory? issuer? url? user?
     account.signOut account mode revocationTimeoutSeconds?
     account.forget account
     rule.add pattern account
