@@ -15,7 +15,8 @@ public enum GrantAbility: String, CaseIterable, Sendable {
       ]
     case .requests: ["request.send"]
     case .operations: ["operation.*"]
-    case .decisions: ["authorization.check", "authorization.checkMany", "policy.explain", "snapshot.get", "account.get"]
+    case .decisions:
+      ["authorization.check", "authorization.checkMany", "policy.explain", "snapshot.get", "account.get"]
     case .status: ["account.list", "account.get", "agent.status", "session.get", "connectivity.get"]
     case .secrets: ["secret.*"]
     }

@@ -29,7 +29,9 @@ extension CommandFailure {
         return suggesting(selection.selector, from: "account.list", "accounts", ["alias", "email", "id"])
       }
       let told = suggesting(selection.selector, from: "account.list", "accounts", ["alias", "id"])
-      guard told.hints == hints, isKnown(selection.selector, from: "account.list", "accounts", "email") else { return told }
+      guard told.hints == hints, isKnown(selection.selector, from: "account.list", "accounts", "email") else {
+        return told
+      }
       return told.refusingAddress(in: selection)
     case "providerNotFound":
       guard let typed = asked?.provider else { return self }
@@ -71,9 +73,11 @@ extension CommandFailure {
   /// The provider chooses the address, so it must not stand for an alias in a file or a variable.
   private func refusingAddress(in selection: AccountSelection) -> CommandFailure {
     var told = self
-    told.message = "\(selection.reason.text) names an account by its e-mail address, \(selection.selector). Nothing was changed."
+    told.message =
+      "\(selection.reason.text) names an account by its e-mail address, \(selection.selector). Nothing was changed."
     told.hints.insert(
-      "Name it there by its alias or its id, which `lanyard list` shows. An address counts on the command line only.", at: 0)
+      "Name it there by its alias or its id, which `lanyard list` shows. An address counts on the command line only.",
+      at: 0)
     return told
   }
 }

@@ -86,7 +86,9 @@ public enum Output {
   /// `isRecord`: a line that is kept or copied, with a path or with counts, is not broken.
   public static func done(_ text: String, isRecord: Bool = false) {
     guard !isQuiet else { return }
-    write((isRecord || !Terminal.showsAnswers ? text : Text.fitted(text, columns: Terminal.answerColumns)) + "\n", to: STDOUT_FILENO)
+    write(
+      (isRecord || !Terminal.showsAnswers ? text : Text.fitted(text, columns: Terminal.answerColumns)) + "\n",
+      to: STDOUT_FILENO)
   }
 
   /// A line of the answer: JSON, with the characters escaped that could steer a terminal.

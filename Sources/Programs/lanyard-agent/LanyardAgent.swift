@@ -216,9 +216,11 @@ struct LanyardAgent {
   private static func machineSignals(_ options: Options, _ log: any AgentLog) -> any SystemSignals {
     // An agent at standard input and output is part of the program that started it. One with few descriptors needs them for
     // exchanges.
-    let watchedSocket = ProcessHardening.raiseDescriptorLimit(to: 0) >= 2 * fewestDescriptors ? options.transport.socket : nil
+    let watchedSocket =
+      ProcessHardening.raiseDescriptorLimit(to: 0) >= 2 * fewestDescriptors ? options.transport.socket : nil
     var all: [any SystemSignals] = [
-      KernelSignals(log: log, watchesProgram: watchedSocket != nil, socket: watchedSocket), NetworkManagerSignals(log: log),
+      KernelSignals(log: log, watchesProgram: watchedSocket != nil, socket: watchedSocket),
+      NetworkManagerSignals(log: log),
     ]
     if options.locking.onSleep || options.locking.onScreenLock {
       all.append(LoginSignals(delaysSleep: options.locking.onSleep, log: log))

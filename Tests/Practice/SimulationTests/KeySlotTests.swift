@@ -60,8 +60,10 @@ import Testing
   /// Each finding on keys as `severity remedy`.
   private static func keyFindings(_ world: SimulatedWorld) async throws -> [String] {
     let findings = try await call(world, "agent.diagnose").result?["findings"]?.arrayValue ?? []
-    return findings.filter { $0["check"]?.stringValue == "protection" && $0["message"]?.stringValue?.contains("is gone") == true }
-      .map { "\($0["severity"]?.stringValue ?? "") \($0["remedies"]?.arrayValue?.first?.stringValue ?? "")" }
+    return findings.filter {
+      $0["check"]?.stringValue == "protection" && $0["message"]?.stringValue?.contains("is gone") == true
+    }
+    .map { "\($0["severity"]?.stringValue ?? "") \($0["remedies"]?.arrayValue?.first?.stringValue ?? "")" }
   }
 
   /// While the vault is open, a lost key loses nothing: the diagnosis says so in time.

@@ -106,7 +106,8 @@ import Testing
   @Test(
     "after a refusal an AI agent is told to ask, to stop or to wait, and never to look for a credential",
     arguments: [
-      ("notPermitted", nil, "ask_access"), ("notPermitted", "grantRefused", "Tell the person: `lanyard grant create`"), ("denied", "declined", "do not try another way"),
+      ("notPermitted", nil, "ask_access"), ("notPermitted", "grantRefused", "Tell the person: `lanyard grant create`"),
+      ("denied", "declined", "do not try another way"),
       ("denied", "notApproved", "send it again"), ("denied", "missingRole", "does not allow"),
       ("denied", "onlineRequired", "Send it again in a moment"), ("denied", "freshTokenRequired", "again in a moment"),
       ("signedOut", nil, "never ask for a password"), ("somethingNew", nil, "Tell the person"),

@@ -140,7 +140,10 @@ struct PageTests {
     let html = Sample.html(.programs) { value in
       guard case .object(var members) = value, members["grants"] != nil else { return value }
       members["grants"] = .array([
-        ["grant": "grt_5", "client": "claude", "accounts": ["acc_work"], "methods": .array(methods.map { .string($0) })]
+        [
+          "grant": "grt_5", "client": "claude", "accounts": ["acc_work"],
+          "methods": .array(methods.map { .string($0) }),
+        ]
       ])
       return .object(members)
     }

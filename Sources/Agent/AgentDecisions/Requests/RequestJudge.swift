@@ -30,7 +30,11 @@ package struct RequestJudge: Sendable {
     question.waitSeconds = decisions.patience(with: question.provider)
     let decided = try await withDeadline(at: deadline, clock: decisions.clock) {
       [question] () async throws(AgentFailure) in
-      isUnattended ? try await decisions.decide(question) : try await decisions.approved(question).verdict
+      let verdict =
+        isUnattended ? try await decisions.decide(question) : try await decisions.approved(question).verdict
+      // Cut short at the deadline, a denial tells only that no confirmation came until then.
+      if Task.isCancelled, case .denied = verdict { throw .cancelled }
+      return verdict
     }
     guard let decided else { throw .timedOut(question.account) }
     return try decided.permit(of: question.account, isRead: question.isRead)

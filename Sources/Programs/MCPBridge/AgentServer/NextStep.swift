@@ -63,6 +63,7 @@ public enum NextStep {
 
   /// The provider's answer may end the denial.
   private static func isForProvider(_ reason: String) -> Bool {
-    ["onlineRequired", "freshTokenRequired", "offlineWindowExpired", "snapshotMissing", "snapshotTooOld"].contains(reason)
+    ["onlineRequired", "freshTokenRequired", "offlineWindowExpired", "snapshotMissing", "snapshotTooOld"].contains(
+      reason)
   }
 }

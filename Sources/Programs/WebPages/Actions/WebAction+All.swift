@@ -164,7 +164,9 @@ extension WebAction {
       throw FormProblem(message: "No grant was created: choose an account that the program may use.")
     }
     let abilities = ticked("can.", form).compactMap { GrantAbility(rawValue: $0) }
-    guard !abilities.isEmpty else { throw FormProblem(message: "No grant was created: choose what the program may do.") }
+    guard !abilities.isEmpty else {
+      throw FormProblem(message: "No grant was created: choose what the program may do.")
+    }
     var params: [String: JSONValue] = [
       "client": .string(client), "accounts": .array(accounts.map { .string($0) }),
       "methods": .array(GrantAbility.methods(of: abilities).map { .string($0) }),

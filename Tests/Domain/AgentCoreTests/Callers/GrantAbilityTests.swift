@@ -15,7 +15,8 @@ import Testing
 
   @Test func onlyTokens_mayHaveTokens() {
     for ability in GrantAbility.allCases where ability != .tokens {
-      #expect(!ability.methods.contains { $0.hasPrefix("token.") || $0.hasPrefix("exec.") || $0.hasPrefix("credential.") })
+      #expect(
+        !ability.methods.contains { $0.hasPrefix("token.") || $0.hasPrefix("exec.") || $0.hasPrefix("credential.") })
     }
   }
 }

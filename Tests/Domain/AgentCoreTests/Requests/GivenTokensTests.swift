@@ -49,7 +49,8 @@ import Testing
     var tokens = GivenTokens()
     tokens.gave("fp1", isBound: false, for: Self.request(), Self.rights, at: Self.moment(0))
     #expect(tokens.retakes(Self.request(), rejected: nil, wantsNonce: true, at: Self.moment(1))?.rights == nil)
-    #expect(tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(1))?.rights == Self.rights)
+    #expect(
+      tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(1))?.rights == Self.rights)
   }
 
   @Test func repeatThatGotNoToken_isTheRepeatStill() throws {
@@ -57,7 +58,8 @@ import Testing
     let found = tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(1))
     let retaken = try #require(found)
     tokens.failed(retaken)
-    #expect(tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(59))?.rights == Self.rights)
+    #expect(
+      tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(59))?.rights == Self.rights)
     tokens.failed(retaken)
     #expect(tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(60))?.rights == nil)
   }
@@ -66,7 +68,8 @@ import Testing
     var tokens = Self.given()
     tokens.gave("fp1", isBound: true, for: Self.request(), Self.rights, at: Self.moment(1))
     for _ in 0..<2 {
-      #expect(tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(2))?.rights == Self.rights)
+      #expect(
+        tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(2))?.rights == Self.rights)
     }
     #expect(tokens.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(2))?.rights == nil)
   }
@@ -74,10 +77,12 @@ import Testing
   @Test func bound_dropsTheOldest_andARequestWithoutRightsIsNotKept() {
     var tokens = Self.given()
     for number in 0...GivenTokens.most {
-      tokens.gave("fp2", isBound: true, for: Self.request("https://api.test/\(number)"), GivenTokens.Rights(), at: Self.moment(0))
+      tokens.gave(
+        "fp2", isBound: true, for: Self.request("https://api.test/\(number)"), GivenTokens.Rights(), at: Self.moment(0))
     }
     for number in 1..<GivenTokens.most {
-      tokens.gave("fp2", isBound: true, for: Self.request("https://api.test/\(number)"), Self.rights, at: Self.moment(0))
+      tokens.gave(
+        "fp2", isBound: true, for: Self.request("https://api.test/\(number)"), Self.rights, at: Self.moment(0))
     }
     var full = tokens
     #expect(full.retakes(Self.request(), rejected: "fp1", wantsNonce: false, at: Self.moment(1))?.rights == Self.rights)
