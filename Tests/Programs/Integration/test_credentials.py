@@ -151,6 +151,8 @@ class Choosing(SharedCredentials):
             self.assertEqual(self.here(deep), ("work", "active"), text)
             self.trust(self.place)
             self.assertEqual(self.here(deep), ("home", "directory"), text)
+            self.trust(self.place, "--remove")
+        self.trust(self.place)
         os.symlink(deep, os.path.join(self.place, "link"))
         self.assertEqual(self.here(os.path.join(self.place, "link")), ("home", "directory"))
         self.trust(self.place, "--remove")

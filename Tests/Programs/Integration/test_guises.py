@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from agent_fixture import AgentFixture, BIN, DEMO, LanyardError, Provider, ROOT, Scene
+from agent_fixture import AgentFixture, BIN, DEMO, LanyardError, PATIENCE_SECONDS, Provider, ROOT, Scene
 from harness import SIGN_IN_SECONDS, browse
 
 FOLDER = os.path.join(ROOT, "Tests", "Providers")
