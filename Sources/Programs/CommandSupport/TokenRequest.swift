@@ -44,7 +44,8 @@ public struct TokenRequest: Sendable {
       try askUntilAnswered(selection.selector, begun)
     } catch {
       // Under a grant an unknown account is one that it does not cover.
-      guard error.name == "accountNotFound" || error.name == "notPermitted" && selection.isNamed else { throw error }
+      let mayBeAddress = error.name == "notPermitted" && selection.selector.contains("@")
+      guard error.name == "accountNotFound" || mayBeAddress else { throw error }
       // Look for an e-mail address or a name only now: most programs use an alias, and this is a second request.
       var agent = try Agent.connect(mayStart: mayStart)
       let found = try selection.located(via: &agent)

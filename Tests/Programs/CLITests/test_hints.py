@@ -850,7 +850,7 @@ class AgentHintTests(Following):
 
     def test_a_key_slot_whose_key_is_gone_is_removed(self):
         self.answer("list", "--quiet")
-        key = os.path.join(self.state, "key")
+        key = os.path.join(self.home, ".local", "state", "lanyard", "key")
         os.rename(key, key + ".away")
         told = self.lanyard("doctor").stdout
         self.assertIn("nothing opens it, and all accounts are lost", " ".join(told.split()))
