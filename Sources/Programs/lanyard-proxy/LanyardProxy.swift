@@ -52,7 +52,7 @@ struct LanyardProxy {
       let announcement = Announcement(place: place, secret: secret, certificate: file?.path, scope: scope)
       // `lanyard exec` reads it.
       if options.json || options.parent != nil { announcement.printJSON() } else { announcement.printText() }
-      // Without it nobody can use the proxy.
+      // Without this line no program can use the proxy.
       try Output.checkAnswer()
     }
     if let sandbox = options.sandbox {

@@ -35,7 +35,7 @@ struct Backup: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    // Somebody would hand on the file as that of one account.
+    // A person would hand on the file as that of one account.
     if common.account != nil {
       throw ValidationError("A backup has all accounts: leave out --account. Nothing was written.")
     }
