@@ -29,8 +29,9 @@ extension PolicyDecisionPoint {
       let denial = decisions.firstIndex { !$0.decision.allows(isRead: question.isRead) }
       let wanted = denial.flatMap { _ in ProviderQuestion.joined(decisions.compactMap(\.decision.question)) }
       // A confirmation helps only where each denial wants one.
-      let isHelped = decisions.allSatisfy { $0.decision.allows(isRead: question.isRead) || $0.decision.question != nil }
-      if mayWait, isHelped, let wanted {
+      if mayWait, let wanted,
+        decisions.allSatisfy({ $0.decision.allows(isRead: question.isRead) || $0.decision.question != nil })
+      {
         mayWait = false
         try await account.confirm(wanted, waitSeconds: question.waitSeconds)
         continue

@@ -23,11 +23,6 @@ package struct AccountProfiles: Sendable {
 
   package subscript(id: AccountID) -> AccountProfile? { places[id]?.profile }
 
-  /// The accounts of a provider whose last import brought this refresh token (`Fingerprint.number`).
-  func imported(_ token: Int64, at provider: ProviderName) -> [AccountProfile] {
-    places.values.filter { $0.profile.importedToken == token && $0.profile.provider == provider }.map(\.profile)
-  }
-
   /// Returns the profile that was there before.
   mutating func put(_ profile: AccountProfile) -> AccountProfile? {
     places.updateValue(Place(profile), forKey: profile.id)?.profile

@@ -150,11 +150,9 @@ extension AccountTable {
     sortedProfiles.filter { $0.provider == provider }.map(\.id)
   }
 
-  /// The account whose last import brought this refresh token (`Fingerprint.number`): one whose session lives, if there
-  /// is one.
+  /// The account whose last import brought this refresh token (`Fingerprint.number`).
   package func account(ofImported token: Int64, at provider: ProviderName) -> AccountProfile? {
-    let found = profiles.imported(token, at: provider)
-    return found.first(where: \.hasLivingSession) ?? found.first
+    index.account(ofImported: token, at: provider).flatMap { profiles[$0] }
   }
 
   package func requireFree(_ alias: Alias, for id: AccountID?) throws(AgentFailure) {

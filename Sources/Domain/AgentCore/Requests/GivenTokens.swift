@@ -74,6 +74,7 @@ public struct GivenTokens: Sendable {
   public mutating func retakes(
     _ request: Request, rejected: String?, wantsNonce: Bool, at now: BootInstant
   ) -> Given? {
+    guard rejected != nil || wantsNonce else { return nil }
     let place = given.lastIndex { given in
       given.request == request && given.until > now
         && rejected.map { $0 == given.fingerprint } ?? (wantsNonce && given.isBound)
