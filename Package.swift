@@ -16,10 +16,25 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (isRelease ? [.unsafeFlags(["-Xfrontend", "-function-sections"])] : [])
 
-/// What runs for milliseconds, seldom, or is not installed, is not optimised in a release either: the command line, the wire
-/// types, the agent's upkeep, the pages, tests, what reads schemas (docs/decisions/0034-the-release-is-what-is-tested.md).
-/// `swift build` alone builds for a debugger and for the next try: nothing is optimised, and only what changed is compiled.
-let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+/// What a release compiles a target for. `swift build` alone builds for a debugger and for the next try: nothing is optimised,
+/// and only what changed is compiled.
+enum Release {
+  /// What others call many times for each request.
+  case fast
+  /// The agent's own modules: a fifth less of the compiler's time (docs/decisions/0036-the-agent-is-five-modules.md).
+  case small
+  /// What runs for milliseconds, seldom, or is not installed: the command line, the wire types, the agent's upkeep, the pages,
+  /// tests, what reads schemas (docs/decisions/0034-the-release-is-what-is-tested.md).
+  case unoptimized
+
+  var settings: [SwiftSetting] {
+    switch self {
+    case .fast: []
+    case .small: [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+    case .unoptimized: [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+    }
+  }
+}
 
 /// A type is made by a call with its parts and their conformances, and not from a name that the runtime has to read and to look
 /// up (docs/decisions/0037-a-start-looks-little-up.md).
@@ -30,11 +45,11 @@ let directTypes: [SwiftSetting] = [
 
 /// A target under the house rules. Its folder is `Sources/RING/NAME`.
 func module(
-  _ name: String, in ring: String, _ dependencies: [Target.Dependency] = [], isOptimized: Bool = true
+  _ name: String, in ring: String, _ dependencies: [Target.Dependency] = [], release: Release = .fast
 ) -> Target {
   .target(
     name: name, dependencies: dependencies, path: "Sources/\(ring)/\(name)",
-    swiftSettings: strict + directTypes + (isOptimized ? [] : unoptimized))
+    swiftSettings: strict + directTypes + release.settings)
 }
 
 /// A folder that holds the C++ library for linking it in, and nothing else. Swift's runtime is written in C++: of all that
@@ -86,18 +101,18 @@ let staticFoundation: [LinkerSetting] =
 /// A program of `Sources/Programs`.
 func program(
   _ name: String, _ dependencies: [Target.Dependency], linker: [LinkerSetting] = staticRuntime,
-  isOptimized: Bool = true
+  release: Release = .fast
 ) -> Target {
   .executableTarget(
     name: name, dependencies: dependencies, path: "Sources/Programs/\(name)",
-    swiftSettings: strict + directTypes + (isOptimized ? [] : unoptimized), linkerSettings: bound + linker)
+    swiftSettings: strict + directTypes + release.settings, linkerSettings: bound + linker)
 }
 
 /// Tests stand in the ring of what they test.
 func tests(_ name: String, in ring: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
   .testTarget(
     name: name, dependencies: dependencies, path: "Tests/\(ring)/\(name)", exclude: exclude,
-    swiftSettings: strict + unoptimized)
+    swiftSettings: strict + Release.unoptimized.settings)
 }
 
 /// A library of the system that the linker binds.
@@ -121,7 +136,7 @@ let domain: [Target] = [
 /// The wire and the contract; what is generated comes from Schemas/.
 let wire: [Target] = [
   module("JSONRPC", in: "Protocol"),  // line framing, strict JSON scanner and writer, envelope
-  module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"], isOptimized: false),  // wire types
+  module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"], release: .unoptimized),  // wire types
   // the schema dialect: parse, validate, compare, render
   module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"]),
 ]
@@ -138,27 +153,31 @@ let agent: [Target] = [
   ),  // provider client, metadata, responses, identity proof, client authentication; a typed failure each
   module(
     "AgentStore", in: "Agent",
-    ["AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentVault", "JSONRPC", "SecretJSON", "Secrets"]
+    ["AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentVault", "JSONRPC", "SecretJSON", "Secrets"],
+    release: .small
   ),  // the one owner of the store: opening, locking, transactions, change sets, what features keep and publish; failures
   module(
     "AgentRecords", in: "Agent",
     [
       "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentStore", "AgentVault", "JSONRPC", "SecretJSON",
       "Secrets",
-    ]
+    ],
+    release: .small
   ),  // what is kept of accounts and providers: records, tables in memory, change sets; it sends no request
   module(
     "AgentSessions", in: "Agent",
     [
       "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "Secrets",
-    ]
+    ],
+    release: .small
   ),  // accounts at work: exchange, sign-in, sign-out, revocation, identity, rights, roles, connectivity
   module(
     "AgentDecisions", in: "Agent",
     [
       "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentSessions", "AgentStore",
       "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
-    ]
+    ],
+    release: .small
   ),  // policies, decisions and their audit, requests, operations, step-up, grants of callers
   module(
     "AgentUpkeep", in: "Agent",
@@ -166,7 +185,7 @@ let agent: [Target] = [
       "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentSessions",
       "AgentStore", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
     ],
-    isOptimized: false
+    release: .unoptimized
   ),  // backup, key slots, diagnosis, the administrator's files
   module(
     "Agent", in: "Agent",
@@ -180,7 +199,8 @@ let agent: [Target] = [
     [
       "Agent", "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPorts", "AgentProtocol",
       "AgentRecords", "AgentSessions", "AgentStore", "AgentUpkeep", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
-    ]
+    ],
+    release: .small
   ),  // connections, method table, handlers; translates failures and values to the contract
 ]
 
@@ -246,7 +266,7 @@ let practice: [Target] = [
   module("StateWalks", in: "Practice", ["AgentCore", "AgentModel"]),  // drives machines through all their states
   module("StorageFaults", in: "Practice", ["CFaultVFS"]),  // disks that fail, fill up and die on demand
   // an OpenID provider that can misbehave
-  module("PracticeProvider", in: "Practice", ["COpenSSL", "LoopbackHTTP"], isOptimized: false),
+  module("PracticeProvider", in: "Practice", ["COpenSSL", "LoopbackHTTP"], release: .unoptimized),
   module(
     "AgentSimulation", in: "Practice",
     [
@@ -262,7 +282,7 @@ let practice: [Target] = [
       "AgentServing", "AgentModel", "AgentPorts", "AgentSimulation", "CPlatform", "JSONRPC", "LoopbackHTTP",
       "PracticeProvider", "SchemaKit", "StorageFaults", "Threads", "UnixTransport",
     ],
-    isOptimized: false
+    release: .unoptimized
   ),  // plays Tests/Transcripts on every transport
 ]
 
@@ -275,7 +295,7 @@ let programs: [Target] = [
   // which request of a browser `lanyard-web` takes, and what it may ask the agent for
   module("PageGate", in: "Programs", ["LoopbackHTTP"]),
   // the pages of `lanyard ui`: HTML, style, script, pictures, and what forms ask the agent for
-  module("WebPages", in: "Programs", ["AgentModel", "JSONRPC"], isOptimized: false),
+  module("WebPages", in: "Programs", ["AgentModel", "JSONRPC"], release: .unoptimized),
   program(
     "lanyard-agent",
     [
@@ -301,7 +321,7 @@ let programs: [Target] = [
     linker: staticRuntime + quickStart + [
       // ArgumentParser brings FoundationEssentials, and that these.
       .unsafeFlags(["-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
-    ], isOptimized: false
+    ], release: .unoptimized
   ),  // argument parsing and one call
   program(
     "lanyard-export",
@@ -333,8 +353,8 @@ let programs: [Target] = [
   ),  // serves the pages to browsers of this person
   program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
   // the practice provider by itself, and the demo
-  program("lanyard-demo", ["CPlatform", "PracticeProvider"], linker: staticFoundation, isOptimized: false),
-  program("lanyard-schemas", ["SchemaKit"], linker: [], isOptimized: false),  // the generator: Swift, the clients, OpenRPC, reference docs
+  program("lanyard-demo", ["CPlatform", "PracticeProvider"], linker: staticFoundation, release: .unoptimized),
+  program("lanyard-schemas", ["SchemaKit"], linker: [], release: .unoptimized),  // the generator: Swift, the clients, OpenRPC, reference docs
 ]
 
 /// The client for programs in Swift. It needs nothing of the agent; its tests and examples are in a package of its own,

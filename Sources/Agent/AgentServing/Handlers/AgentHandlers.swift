@@ -44,9 +44,9 @@ extension ServedMethods {
   /// The groups of methods that are served as a whole, so that a client may rely on every method of a listed feature.
   static let features: [String] = {
     var whole: [String: Bool] = [:]
-    for info in MethodTable.all { whole[info.feature] = (whole[info.feature] ?? true) && all[info.name] != nil }
+    for info in MethodTable.all { whole[info.feature] = (whole[info.feature] ?? true) && all.serves(info.name) }
     // Of a group that is served only in part, list the served methods; later releases may add the others.
-    let single = MethodTable.all.filter { whole[$0.feature] == false && all[$0.name] != nil }.map(\.name)
+    let single = MethodTable.all.filter { whole[$0.feature] == false && all.serves($0.name) }.map(\.name)
     return (whole.filter(\.value).map(\.key) + single + ["signIn.browser", "signIn.device"]).sorted()
   }()
 }

@@ -1,15 +1,27 @@
 internal import AgentProtocol
+internal import Synchronization
 
 /// The methods that are served, by their names: `ServedMethods.all` in `Handlers`.
-package struct ServedMethods: Sendable {
-  private let byName: [String: ServedMethod]
+///
+/// Each is made when it is first asked for: the runtime then looks its types up, and most agents serve few of them.
+package final class ServedMethods: Sendable {
+  private let makers: [String: @Sendable () -> ServedMethod]
+  private let made = Mutex<[String: ServedMethod]>([:])
 
-  init(_ methods: [ServedMethod]) {
-    byName = Dictionary(uniqueKeysWithValues: methods.map { ($0.info.name, $0) })
+  init(_ makers: [String: @Sendable () -> ServedMethod]) { self.makers = makers }
+
+  subscript(name: String) -> ServedMethod? {
+    made.withLock { made in
+      if let method = made[name] { return method }
+      guard let method = makers[name]?() else { return nil }
+      precondition(method.info.name == name, "\(name) has the handler of \(method.info.name)")
+      made[name] = method
+      return method
+    }
   }
 
-  subscript(name: String) -> ServedMethod? { byName[name] }
+  func serves(_ name: String) -> Bool { makers[name] != nil }
 
   /// Nil for a method that is not served.
-  func carriesBody(_ name: String) -> Bool? { byName[name]?.info.carriesBody }
+  func carriesBody(_ name: String) -> Bool? { self[name]?.info.carriesBody }
 }
