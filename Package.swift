@@ -172,17 +172,22 @@ let agent: [Target] = [
     release: .small
   ),  // accounts at work: exchange, sign-in, sign-out, revocation, identity, rights, roles, connectivity
   module(
+    "AgentPermissions", in: "Agent",
+    ["AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "JSONRPC", "SecretJSON", "Secrets"],
+    release: .small
+  ),  // what is allowed: policies, grants of callers, budgets, approvals, step-up, the audit of decisions
+  module(
     "AgentDecisions", in: "Agent",
     [
-      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentSessions", "AgentStore",
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords", "AgentSessions", "AgentStore",
       "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
     ],
     release: .small
-  ),  // policies, decisions and their audit, requests, operations, step-up, grants of callers
+  ),  // decides about requests and operations, and performs them
   module(
     "AgentUpkeep", in: "Agent",
     [
-      "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentSessions",
+      "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords", "AgentSessions",
       "AgentStore", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
     ],
     release: .unoptimized
@@ -190,14 +195,14 @@ let agent: [Target] = [
   module(
     "Agent", in: "Agent",
     [
-      "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentSessions",
+      "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords", "AgentSessions",
       "AgentStore", "AgentUpkeep", "JSONRPC", "Secrets",
     ]
   ),  // `AgentService` wires them: start, locking, shutdown, signals of the machine
   module(
     "AgentServing", in: "Agent",
     [
-      "Agent", "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPorts", "AgentProtocol",
+      "Agent", "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentProtocol",
       "AgentRecords", "AgentSessions", "AgentStore", "AgentUpkeep", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
     ],
     release: .small
@@ -386,7 +391,8 @@ let checks: [Target] = [
   tests(
     "AgentTests", in: "Agent",
     [
-      "Agent", "AgentRecords", "AgentSessions", "AgentDecisions", "AgentUpkeep", "AgentServing", "AgentStore",
+      "Agent", "AgentRecords", "AgentSessions", "AgentPermissions", "AgentDecisions", "AgentUpkeep", "AgentServing",
+      "AgentStore",
       "AgentVault", "AgentOAuth", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentSimulation",
       "JSONRPC", "SecretJSON",
       "PracticeProvider", "SQLiteStore", "SchemaKit", "Secrets", "StorageFaults", "TokenSignatures",

@@ -1,9 +1,9 @@
 internal import Agent
 internal import AgentCore
-internal import AgentDecisions
-internal import AgentServing
 internal import AgentModel
+internal import AgentPermissions
 internal import AgentPorts
+internal import AgentServing
 internal import AgentSessions
 internal import CPlatform
 internal import CStart

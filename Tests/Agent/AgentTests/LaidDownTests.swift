@@ -1,7 +1,7 @@
 import AgentCore
-import AgentDecisions
 import AgentModel
 import AgentOAuth
+import AgentPermissions
 import AgentStore
 import AgentUpkeep
 import JSONRPC

@@ -1,6 +1,6 @@
 import AgentCore
-internal import AgentDecisions
 import AgentModel
+internal import AgentPermissions
 internal import AgentRecords
 import JSONRPC
 import Synchronization

@@ -1,6 +1,6 @@
 import AgentCore
-internal import AgentDecisions
 import AgentModel
+internal import AgentPermissions
 import AgentPorts
 internal import AgentRecords
 internal import AgentSessions

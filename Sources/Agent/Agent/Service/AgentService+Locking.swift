@@ -1,5 +1,6 @@
 internal import AgentDecisions
 internal import AgentOAuth
+internal import AgentPermissions
 internal import AgentPorts
 package import AgentRecords
 internal import AgentSessions

@@ -1,6 +1,6 @@
 internal import AgentCore
-internal import AgentDecisions
 internal import AgentModel
+internal import AgentPermissions
 internal import AgentPorts
 internal import AgentRecords
 internal import AgentStore

@@ -1,3 +1,4 @@
+internal import AgentPermissions
 internal import AgentSessions
 internal import AgentStore
 

@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentPermissions
 internal import AgentPorts
 internal import AgentRecords
 internal import AgentSessions

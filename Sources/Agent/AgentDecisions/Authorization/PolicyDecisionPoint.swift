@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentPermissions
 package import AgentPorts
 internal import AgentRecords
 package import AgentSessions

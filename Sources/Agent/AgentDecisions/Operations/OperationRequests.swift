@@ -1,6 +1,7 @@
 internal import AgentCore
 package import AgentModel
 internal import AgentOAuth
+internal import AgentPermissions
 internal import AgentPorts
 package import AgentRecords
 internal import AgentSessions

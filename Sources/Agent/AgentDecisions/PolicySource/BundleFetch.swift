@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentPermissions
 internal import AgentPorts
 internal import Secrets
 

@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+internal import AgentPermissions
 internal import AgentPorts
 internal import AgentRecords
 internal import AgentStore

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentPermissions
 internal import AgentSessions
 internal import AgentStore
 

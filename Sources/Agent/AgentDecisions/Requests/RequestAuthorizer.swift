@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 package import AgentOAuth
+package import AgentPermissions
 internal import AgentPorts
 package import AgentRecords
 internal import AgentSessions

@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 internal import AgentOAuth
+package import AgentPermissions
 internal import AgentPorts
 internal import AgentRecords
 package import AgentStore

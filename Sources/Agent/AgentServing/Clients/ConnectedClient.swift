@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentDecisions
+internal import AgentPermissions
 internal import AgentPorts
 internal import AgentProtocol
 internal import AgentRecords

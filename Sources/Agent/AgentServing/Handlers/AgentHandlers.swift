@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentPermissions
 internal import AgentPorts
 internal import AgentProtocol
 internal import AgentRecords

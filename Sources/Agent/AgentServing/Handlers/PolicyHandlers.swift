@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentPermissions
 internal import AgentProtocol
 internal import AgentRecords
 internal import AgentStore

@@ -1,8 +1,8 @@
 internal import Agent
 internal import AgentCore
-internal import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentPermissions
 internal import AgentPorts
 internal import AgentProtocol
 internal import AgentRecords

@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentDecisions
 internal import AgentModel
+internal import AgentPermissions
 internal import AgentProtocol
 internal import AgentRecords
 internal import AgentStore

@@ -1,4 +1,4 @@
-internal import AgentDecisions
+internal import AgentPermissions
 internal import AgentStore
 internal import Synchronization
 

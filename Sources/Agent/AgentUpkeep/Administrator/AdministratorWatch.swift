@@ -1,6 +1,6 @@
-package import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
+package import AgentPermissions
 package import AgentPorts
 internal import AgentRecords
 package import AgentSessions

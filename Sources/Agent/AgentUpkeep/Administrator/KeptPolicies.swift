@@ -1,5 +1,5 @@
 internal import AgentCore
-internal import AgentDecisions
+internal import AgentPermissions
 internal import AgentPorts
 internal import AgentStore
 internal import AgentVault

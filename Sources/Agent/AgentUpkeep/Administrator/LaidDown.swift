@@ -1,6 +1,6 @@
-package import AgentDecisions
 internal import AgentModel
 package import AgentOAuth
+package import AgentPermissions
 internal import AgentStore
 
 /// What is wrong with a file of the administrator, or with a folder of them.

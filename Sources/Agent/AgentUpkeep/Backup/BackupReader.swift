@@ -1,7 +1,7 @@
 package import AgentCore
-internal import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentPermissions
 internal import AgentPorts
 package import AgentRecords
 internal import AgentVault

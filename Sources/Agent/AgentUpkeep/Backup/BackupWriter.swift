@@ -1,7 +1,7 @@
 internal import AgentCore
-internal import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentPermissions
 internal import AgentPorts
 internal import AgentRecords
 internal import AgentVault

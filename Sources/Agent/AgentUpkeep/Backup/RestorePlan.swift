@@ -1,7 +1,7 @@
 internal import AgentCore
-package import AgentDecisions
 internal import AgentModel
 package import AgentOAuth
+package import AgentPermissions
 internal import AgentPorts
 package import AgentRecords
 package import AgentStore

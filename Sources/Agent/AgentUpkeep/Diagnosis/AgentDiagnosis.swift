@@ -1,6 +1,7 @@
 package import AgentDecisions
 package import AgentModel
 internal import AgentOAuth
+internal import AgentPermissions
 package import AgentPorts
 package import AgentRecords
 package import AgentSessions

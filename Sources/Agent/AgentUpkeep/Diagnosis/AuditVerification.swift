@@ -1,6 +1,6 @@
 package import AgentCore
-internal import AgentDecisions
 internal import AgentModel
+internal import AgentPermissions
 internal import AgentRecords
 package import AgentStore
 

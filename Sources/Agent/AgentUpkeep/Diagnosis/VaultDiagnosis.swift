@@ -1,7 +1,7 @@
 package import AgentCore
-internal import AgentDecisions
 package import AgentModel
 internal import AgentOAuth
+internal import AgentPermissions
 internal import AgentPorts
 internal import AgentRecords
 package import AgentStore

@@ -1,5 +1,5 @@
-internal import AgentDecisions
 internal import AgentModel
+internal import AgentPermissions
 package import AgentPorts
 package import AgentStore
 internal import AgentVault

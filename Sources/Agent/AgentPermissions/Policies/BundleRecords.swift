@@ -1,4 +1,4 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentVault
@@ -7,7 +7,7 @@ internal import SecretJSON
 internal import Secrets
 
 /// The bundle in force, sealed in the vault, so that it holds over restarts and without a network.
-struct KeptBundle: Sendable {
+package struct KeptBundle: Sendable {
   /// The public key that it was signed by.
   var key: String
   var edition: BundleAdmission.Edition
@@ -41,27 +41,27 @@ struct KeptBundle: Sendable {
 }
 
 /// What the agent knows of its source beside the bundle. Written with each confirmation.
-struct PolicySourceState: Sendable {
+package struct PolicySourceState: Sendable {
   /// The id of this agent: random, and the same for as long as the vault. It chooses the rollouts.
-  var agent: String
+  package var agent: String
   /// The last confirmation; nil before the first.
-  var confirmation: Confirmation?
+  package var confirmation: Confirmation?
 
-  struct Confirmation: Sendable {
+  package struct Confirmation: Sendable {
     /// The public key and the URL of the source.
-    var key: String
-    var url: String
+    package var key: String
+    package var url: String
     var at: TrustedInstant
     /// The last bundle: it counts here too, so that a damaged `KeptBundle` lets no older one in.
     var edition: BundleAdmission.Edition
     /// What the server named the bundle with; nil if it did not, or by a text that no request can repeat (`EntityTag`).
-    var entityTag: String?
+    package var entityTag: String?
   }
 
   static let agentIDBytes = 16
 
   /// The moment of the last confirmation by a source of this key.
-  func confirmed(by key: MinisignKey) -> TrustedInstant? {
+  package func confirmed(by key: MinisignKey) -> TrustedInstant? {
     confirmation.flatMap { $0.key == key.text ? $0.at : nil }
   }
 

@@ -1,30 +1,30 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentRecords
-internal import AgentStore
+package import AgentStore
 internal import AgentVault
 internal import Secrets
 
 extension OpenVault {
-  var policySource: PolicySourceStore { PolicySourceStore(vault: self) }
+  package var policySource: PolicySourceStore { PolicySourceStore(vault: self) }
 }
 
 /// The bundle in force and what is known of its source, sealed in the vault.
-struct PolicySourceStore {
+package struct PolicySourceStore {
   /// What a fetch brought.
-  enum Fetched: Sendable {
+  package enum Fetched: Sendable {
     /// The answer was 304: the bundle is the one that is kept.
     case unchanged
     /// A bundle with a good signature.
     case bundle([UInt8], PolicyBundle, entityTag: String?)
   }
 
-  let vault: OpenVault
+  package let vault: OpenVault
 
   /// The bundle that is kept, if it is signed by this key. One that does not open is none: until the next fetch
   /// decisions are denied.
-  func kept(by key: MinisignKey) throws(AgentFailure) -> KeptBundle? {
+  package func kept(by key: MinisignKey) throws(AgentFailure) -> KeptBundle? {
     guard let plain = try readable(.policyBundle), let kept = KeptBundle(plain), kept.key == key.text else {
       return nil
     }
@@ -32,7 +32,7 @@ struct PolicySourceStore {
   }
 
   /// Nil before the first fetch.
-  func state() throws(AgentFailure) -> PolicySourceState? {
+  package func state() throws(AgentFailure) -> PolicySourceState? {
     try readable(.policySource).flatMap { PolicySourceState($0) }
   }
 
@@ -41,7 +41,7 @@ struct PolicySourceStore {
   }
 
   /// Gives this agent its id, if it has none.
-  func identify() throws(AgentFailure) -> ChangeSet<Void> {
+  package func identify() throws(AgentFailure) -> ChangeSet<Void> {
     guard try state() == nil else { return .unchanged }
     let id = "agt_" + Base32.encode(vault.entropy.bytes(PolicySourceState.agentIDBytes))
     return ChangeSet([.put(.vault, .policySource, PolicySourceState(agent: id).record)])
@@ -49,7 +49,7 @@ struct PolicySourceStore {
 
   /// Takes in what the source brought. `moment`: before the request was sent, so that no answer counts as younger than
   /// it is. Results in the refusal, or in the policies that are new.
-  func admit(
+  package func admit(
     _ fetched: Fetched, from source: PolicySource, at moment: TrustedInstant
   ) throws(AgentFailure) -> ChangeSet<Result<[PolicyDocument], BundleRefusal>> {
     guard var state = try state() else { return .unchanged(.failure(.notStored)) }
@@ -94,7 +94,7 @@ struct PolicySourceStore {
   }
 
   /// Tells the log of a bundle that was offered and refused.
-  func refuse(_ refusal: BundleRefusal) -> ChangeSet<Void> {
+  package func refuse(_ refusal: BundleRefusal) -> ChangeSet<Void> {
     ChangeSet([
       vault.dependencies.audited(
         .policyBundleRefuse, outcome: "refused",

@@ -1,27 +1,31 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
 internal import AgentRecords
-internal import AgentStore
+package import AgentStore
 internal import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
 
 /// A use of a capability that has a budget (docs/offline.md, Budgets).
-struct BudgetUse: Hashable, Sendable {
-  var account: AccountID
-  var capability: String
-  var perHour: Int64
+package struct BudgetUse: Hashable, Sendable {
+  package var account: AccountID
+  package var capability: String
+  package var perHour: Int64
+
+  package init(account: AccountID, capability: String, perHour: Int64) {
+    (self.account, self.capability, self.perHour) = (account, capability, perHour)
+  }
 }
 
 extension OpenVault {
-  var budgets: BudgetStore { BudgetStore(vault: self) }
+  package var budgets: BudgetStore { BudgetStore(vault: self) }
 }
 
 /// The uses of the last hour: a record of constant size for each capability of an account, which goes with the
 /// account's data. Read and written in one step of `VaultActor`, so that two callers at once never take one use.
-struct BudgetStore {
+package struct BudgetStore {
   /// Uses that are taken and not committed yet.
   typealias Taken = [Key: BudgetWindow]
 
@@ -33,7 +37,7 @@ struct BudgetStore {
   let vault: OpenVault
 
   /// The uses up to now. None for an account that is gone: no decision allows it anything.
-  func window(of capability: String, _ account: AccountID) throws(AgentFailure) -> BudgetWindow {
+  package func window(of capability: String, _ account: AccountID) throws(AgentFailure) -> BudgetWindow {
     let (now, bootID) = (vault.clock.boot(), vault.clock.bootID)
     guard let profile = vault.directory.profiles[account] else { return BudgetWindow(at: now, bootID: bootID) }
     let stored = try vault.withRecords(of: account) { (records) throws(VaultFailure) -> BudgetWindow? in

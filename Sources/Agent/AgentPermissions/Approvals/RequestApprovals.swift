@@ -1,5 +1,5 @@
 package import AgentCore
-internal import AgentModel
+package import AgentModel
 package import AgentPorts
 package import AgentRecords
 package import AgentStore
@@ -12,10 +12,10 @@ internal import Synchronization
 /// A caller that waits holds nothing but its own task.
 package final class RequestApprovals: Sendable {
   /// A caller that waits with a request.
-  struct Wait: Sendable {
-    let approval: String
+  package struct Wait: Sendable {
+    package let approval: String
     /// What the verdict is about: the first caller's, also for one that joined when the policy wanted more.
-    let capabilities: [String]
+    package let capabilities: [String]
     fileprivate let account: AccountID
     fileprivate let asker: ApprovalMachine.Asker
   }
@@ -60,11 +60,11 @@ package final class RequestApprovals: Sendable {
   /// The requests that want a verdict, oldest first.
   package var all: [Approvals.Entry] { state.withLock { $0.approvals.waiting } }
 
-  func isAllowed(_ capability: String, of account: AccountID, for grant: String) -> Bool {
+  package func isAllowed(_ capability: String, of account: AccountID, for grant: String) -> Bool {
     state.withLock { $0.approvals.isAllowed(capability, of: account, for: grant) }
   }
 
-  func waiting(_ id: String) throws(AgentFailure) -> Approvals.Entry {
+  package func waiting(_ id: String) throws(AgentFailure) -> Approvals.Entry {
     guard let entry = all.first(where: { $0.id == id }) else { throw .notFound(.approval) }
     return entry
   }
@@ -72,7 +72,7 @@ package final class RequestApprovals: Sendable {
   // MARK: callers
 
   /// The request waits from now on. Nil if a person allowed it until the grant ends.
-  func ask(_ wish: Approvals.Wish) async throws(AgentFailure) -> Wait? {
+  package func ask(_ wish: Approvals.Wish) async throws(AgentFailure) -> Wait? {
     let asker = try state.withLock { (state) throws(AgentFailure) in
       if state.isShuttingDown { throw .shuttingDown }
       state.last += 1
@@ -128,7 +128,7 @@ package final class RequestApprovals: Sendable {
   }
 
   /// Returns when a person approved the request. A caller that goes away withdraws it.
-  func verdict(of wait: Wait) async throws(AgentFailure) {
+  package func verdict(of wait: Wait) async throws(AgentFailure) {
     let end = await withTaskCancellationHandler {
       await withCheckedContinuation { caller in
         let end = state.withLock { state -> ApprovalMachine.End? in
@@ -171,7 +171,7 @@ package final class RequestApprovals: Sendable {
   /// A verdict, which is in the audit log before it counts. Runs to its end, also if the decider goes away.
   ///
   /// - Throws: `.notFound(.approval)` if another verdict, or the end of the wait, came first.
-  func decide(
+  package func decide(
     _ id: String, _ verdict: ApprovalMachine.Verdict, by basis: ApprovalMachine.Basis
   ) async throws(AgentFailure) {
     let entry = state.withLock { state -> Approvals.Entry? in

@@ -1,6 +1,6 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentOAuth
+package import AgentCore
+package import AgentModel
+package import AgentOAuth
 internal import Synchronization
 
 /// The providers of the accounts that sent requests, so that the next request needs no hop to `VaultActor`.
@@ -9,15 +9,15 @@ internal import Synchronization
 /// each change of a provider.
 package final class RequestRoutes: Sendable {
   /// The provider of an account, and the origins and names that it allows.
-  final class Route: Sendable {
-    let provider: Provider
+  package final class Route: Sendable {
+    package let provider: Provider
     /// In normal form.
-    let origins: Set<String>
-    let names: RequestNames
+    package let origins: Set<String>
+    package let names: RequestNames
     /// Where a secret stands; nil for a token of OAuth.
-    var placement: SecretPlacement? { provider.configuration.secret?.placement }
+    package var placement: SecretPlacement? { provider.configuration.secret?.placement }
 
-    init(_ provider: Provider) {
+    package init(_ provider: Provider) {
       self.provider = provider
       names = RequestNames(
         allowed: provider.configuration.allowedFields, placing: provider.configuration.secret?.placement)
@@ -29,7 +29,7 @@ package final class RequestRoutes: Sendable {
 
   package init() {}
 
-  func route(of account: AccountID) -> Route? { routes.withLock { $0[account] } }
+  package func route(of account: AccountID) -> Route? { routes.withLock { $0[account] } }
 
   func put(_ route: Route, of account: AccountID) { routes.withLock { $0[account] = route } }
 

@@ -1,9 +1,9 @@
-internal import AgentCore
+package import AgentCore
 internal import Secrets
 
 extension MinisignSignature {
   /// The refusal of this signature as one of `content`; nil if it is good.
-  func refusal(of content: [UInt8], by key: MinisignKey) -> BundleRefusal? {
+  package func refusal(of content: [UInt8], by key: MinisignKey) -> BundleRefusal? {
     refusal(
       of: content, by: key, verifies: { Ed25519.verifies($0, of: $1, by: key.bytes) },
       digest: { BLAKE2b.digest($0, count: 64) })

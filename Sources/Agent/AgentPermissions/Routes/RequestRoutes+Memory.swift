@@ -1,7 +1,7 @@
 package import AgentModel
 package import AgentOAuth
 internal import AgentRecords
-internal import AgentStore
+package import AgentStore
 
 extension PublishedTables {
   var requestRoutes: RequestRoutes { self[RequestRoutes.self] }
@@ -18,7 +18,7 @@ extension RequestRoutes: AccountWatcher, ProviderWatcher {
 extension VaultActor {
   /// The provider that requests with the account's tokens go to, and where they may go. No request of a signed-out account
   /// reaches a resource server any more.
-  func requestRoute(of id: AccountID) throws(AgentFailure) -> RequestRoutes.Route {
+  package func requestRoute(of id: AccountID) throws(AgentFailure) -> RequestRoutes.Route {
     let vault = try unlocked()
     guard try vault.directory.profile(.id(id)).signInStatus == .signedIn else { throw .signedOut(id) }
     let route = RequestRoutes.Route(try vault.providers.receiver(ofTokensOf: id))

@@ -1,11 +1,11 @@
 package import AgentCore
 package import AgentModel
-internal import AgentStore
+package import AgentStore
 
 /// The policies of the organisation's source as `PolicyCache` has them (docs/policy-bundles.md).
 package struct SourcedPolicies: Sendable {
   /// Nil before the first bundle, and for a kept one that does not open: any policy may be the organisation's.
-  var bundled: BundledPolicies?
+  package var bundled: BundledPolicies?
   /// When the source last confirmed the bundle; nil if it never did.
   var confirmed: TrustedInstant?
   let maxAge: Milliseconds
@@ -27,7 +27,7 @@ package struct SourcedPolicies: Sendable {
 
 extension OpenVault {
   /// What the store says of the source's policies.
-  func sourcedPolicies(of source: PolicySource) throws(AgentFailure) -> SourcedPolicies {
+  package func sourcedPolicies(of source: PolicySource) throws(AgentFailure) -> SourcedPolicies {
     let kept = try policySource.kept(by: source.publicKey)
     let agent = try policySource.state()?.agent
     var found = SourcedPolicies(

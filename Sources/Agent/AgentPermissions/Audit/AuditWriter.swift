@@ -1,5 +1,5 @@
 internal import AgentPorts
-internal import AgentRecords
+package import AgentRecords
 package import AgentStore
 
 /// Commits the audit entries of decisions before the agent answers them (docs/storage.md, Audit).
@@ -39,7 +39,7 @@ package final class AuditWriter: Sendable {
   /// counted in the entry of an earlier one, and has its id. A batched repeat is durable 100 ms later. Nil, and nothing
   /// is written, if they are not true any more when their turn comes: the order in the log is the order of effects. They
   /// are not true either once another caller has taken the last of `uses`.
-  func record(
+  package func record(
     _ entries: [AuditEntry], offering offers: [DecisionCache.Offer?], spending uses: [BudgetUse] = [],
     if areTrue: @escaping Check
   ) async throws(AgentFailure) -> [String]? {

@@ -182,7 +182,7 @@ package final class CallerGrantTable: Sendable {
 
   /// The coverage of a grant, narrowed by its ancestors; nil if it is unknown, or it or one of them was revoked or has
   /// expired.
-  func limits(of name: String) -> EffectiveGrant? {
+  package func limits(of name: String) -> EffectiveGrant? {
     state.withLock { state in
       state.grants?[name].flatMap { state.limits(of: $0, left, at: clock.boot(), live: live(name)) }
     }
@@ -199,7 +199,7 @@ package final class CallerGrantTable: Sendable {
   }
 
   /// The name of a grant's client.
-  func client(of name: String) -> String? { state.withLock { $0.grants?[name]?.client } }
+  package func client(of name: String) -> String? { state.withLock { $0.grants?[name]?.client } }
 
   /// A grant and its descendants: the grants created under it, and under those.
   func family(of name: String) -> Set<String> { state.withLock { Set([name] + $0.descendants(of: [name])) } }
