@@ -21,7 +21,7 @@ let strict: [SwiftSetting] =
 enum Release {
   /// What others call many times for each request.
   case fast
-  /// The agent's own modules: a fifth less of the compiler's time (docs/decisions/0036-the-agent-is-five-modules.md).
+  /// The agent's own modules: a fifth less of the compiler's time (docs/decisions/0036-the-agent-is-six-modules.md).
   case small
   /// What runs for milliseconds, seldom, or is not installed: the command line, the wire types, the agent's upkeep, the pages,
   /// tests, what reads schemas (docs/decisions/0034-the-release-is-what-is-tested.md).
@@ -72,7 +72,8 @@ let quickStart: [LinkerSetting] = [
   .unsafeFlags(
     ["-Xlinker", "--no-export-dynamic"]
       + (isRelease
-        ? ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xclang-linker", "-static-libgcc"] : []))
+        ? ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xclang-linker", "-static-libgcc"]
+        : []))
 ]
 
 /// Swift's runtime is linked into a program, so that an installed one needs no toolchain. Tests share the toolchain's, and
@@ -165,6 +166,15 @@ let agent: [Target] = [
     release: .small
   ),  // what is kept of accounts and providers: records, tables in memory, change sets; it sends no request
   module(
+    "AgentWire", in: "Agent",
+    [
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentProtocol", "AgentRecords",
+      "AgentStore", "AgentVault",
+      "JSONRPC", "SecretJSON", "Secrets",
+    ],
+    release: .small
+  ),  // the agent's values and failures as the contract has them
+  module(
     "AgentSessions", in: "Agent",
     [
       "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "Secrets",
@@ -173,13 +183,17 @@ let agent: [Target] = [
   ),  // accounts at work: exchange, sign-in, sign-out, revocation, identity, rights, roles, connectivity
   module(
     "AgentPermissions", in: "Agent",
-    ["AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "JSONRPC", "SecretJSON", "Secrets"],
+    [
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "JSONRPC",
+      "SecretJSON", "Secrets",
+    ],
     release: .small
   ),  // what is allowed: policies, grants of callers, budgets, approvals, step-up, the audit of decisions
   module(
     "AgentDecisions", in: "Agent",
     [
-      "AgentCore", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords", "AgentSessions", "AgentStore",
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords", "AgentSessions",
+      "AgentStore",
       "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
     ],
     release: .small
@@ -187,7 +201,8 @@ let agent: [Target] = [
   module(
     "AgentUpkeep", in: "Agent",
     [
-      "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords", "AgentSessions",
+      "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords",
+      "AgentSessions",
       "AgentStore", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
     ],
     release: .unoptimized
@@ -195,15 +210,18 @@ let agent: [Target] = [
   module(
     "Agent", in: "Agent",
     [
-      "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords", "AgentSessions",
+      "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords",
+      "AgentSessions",
       "AgentStore", "AgentUpkeep", "JSONRPC", "Secrets",
     ]
   ),  // `AgentService` wires them: start, locking, shutdown, signals of the machine
   module(
     "AgentServing", in: "Agent",
     [
-      "Agent", "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentProtocol",
+      "Agent", "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts",
+      "AgentProtocol",
       "AgentRecords", "AgentSessions", "AgentStore", "AgentUpkeep", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
+      "AgentWire",
     ],
     release: .small
   ),  // connections, method table, handlers; translates failures and values to the contract
@@ -304,7 +322,7 @@ let programs: [Target] = [
   program(
     "lanyard-agent",
     [
-      "Agent", "AgentCore", "AgentDecisions", "AgentServing", "AgentSessions", "AgentModel", "AgentPorts", "CHeap",
+      "Agent", "AgentCore", "AgentServing", "AgentSessions", "AgentModel", "AgentPorts", "CHeap",
       "CPlatform", "CStart", "DBus", "FileRules", "HTTPAdapter", "JSONRPC", "KeyProviders", "SQLiteStore", "Secrets",
       "SystemAdapters", "TokenSignatures", "UnixTransport",
     ],
@@ -392,7 +410,7 @@ let checks: [Target] = [
     "AgentTests", in: "Agent",
     [
       "Agent", "AgentRecords", "AgentSessions", "AgentPermissions", "AgentDecisions", "AgentUpkeep", "AgentServing",
-      "AgentStore",
+      "AgentStore", "AgentWire",
       "AgentVault", "AgentOAuth", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentSimulation",
       "JSONRPC", "SecretJSON",
       "PracticeProvider", "SQLiteStore", "SchemaKit", "Secrets", "StorageFaults", "TokenSignatures",

@@ -3,6 +3,7 @@ public import AgentModel
 public import AgentPorts
 public import AgentSessions
 internal import AgentStore
+internal import AgentWire
 public import JSONRPC
 public import Secrets
 

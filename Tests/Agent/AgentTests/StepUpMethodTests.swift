@@ -1,17 +1,17 @@
+import Agent
 import AgentCore
 import AgentModel
-internal import AgentPermissions
+import AgentPermissions
 import AgentPorts
-internal import AgentRecords
-internal import AgentSessions
+import AgentRecords
+import AgentServing
+import AgentSessions
 import AgentSimulation
+import AgentStore
+import AgentWire
 import PracticeProvider
 import Secrets
 import Testing
-
-import Agent
-import AgentStore
-import AgentServing
 
 extension StepUpMethod {
   fileprivate static let badge = StepUpMethod(rawValue: "badge")

@@ -2,7 +2,7 @@ import Foundation
 import Secrets
 import Testing
 
-import AgentServing
+import AgentWire
 
 @Suite struct WireBodyTests {
   @Test(arguments: [

@@ -13,8 +13,6 @@ internal import Secrets
 /// It does not run on the account's actor: one account's requests run at the same time, and a caller that goes away
 /// closes the connection. The exchange that replaces a refused token is the account's own.
 package final class RequestSender: Sendable {
-  /// The contract's bound for a response's body.
-  package static let maximumResponseBytes = 4 << 20
   /// A request or a response with a longer body is copied by a task, so that no other client waits for it.
   package static let shortBodyBytes = 16 << 10
 

@@ -137,7 +137,7 @@ struct RequestSendings: Sendable {
     outgoing.timeout = left
     outgoing.beforeSending = request.beforeSending
     outgoing.connectTimeout = min(left, Self.longestConnect)
-    outgoing.maximumResponseBytes = RequestSender.maximumResponseBytes
+    outgoing.maximumResponseBytes = RequestMachine.maximumResponseBytes
     // The answer to an operation is not kept whole, and is not to be lost for want of memory.
     outgoing.memory = request.beforeSending == nil ? dependencies.environment.answers : nil
     outgoing.isForLimitedCaller = request.isOfLimitedCaller

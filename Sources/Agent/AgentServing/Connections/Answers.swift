@@ -1,5 +1,6 @@
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentWire
 internal import JSONRPC
 internal import Synchronization
 

@@ -3,6 +3,7 @@ public import AgentModel
 public import AgentPorts
 internal import AgentProtocol
 internal import AgentSessions
+internal import AgentWire
 internal import JSONRPC
 
 /// One client over any transport: bytes in, lines out.

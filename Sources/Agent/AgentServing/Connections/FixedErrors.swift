@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import AgentWire
 internal import JSONRPC
 
 /// The errors of lines that reach no method.

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
 internal import AgentStore
+internal import AgentWire
 
 /// The agent's events, translated to those of the contract.
 extension EventHub: EventPublishing {

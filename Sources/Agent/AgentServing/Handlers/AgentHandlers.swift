@@ -10,6 +10,7 @@ internal import AgentRecords
 internal import AgentSessions
 internal import AgentStore
 internal import AgentUpkeep
+internal import AgentWire
 internal import JSONRPC
 
 enum RpcDiscoverHandler: MethodHandler {

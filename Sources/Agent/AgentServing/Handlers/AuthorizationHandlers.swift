@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentDecisions
 internal import AgentProtocol
 internal import AgentStore
+internal import AgentWire
 
 enum AuthorizationCheckHandler: MethodHandler {
   typealias Method = AuthorizationCheck

@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentProtocol
 internal import AgentSessions
 internal import AgentStore
+internal import AgentWire
 
 enum ConnectivityGetHandler: MethodHandler {
   typealias Method = ConnectivityGet

@@ -4,6 +4,7 @@ internal import AgentProtocol
 internal import AgentStore
 internal import AgentUpkeep
 internal import AgentVault
+internal import AgentWire
 internal import Secrets
 
 enum AgentAddKeySlotHandler: MethodHandler {

@@ -7,6 +7,7 @@ internal import AgentProtocol
 internal import AgentRecords
 internal import AgentSessions
 internal import AgentStore
+internal import AgentWire
 internal import JSONRPC
 internal import Secrets
 internal import Synchronization

@@ -7,6 +7,7 @@ internal import AgentPermissions
 internal import AgentProtocol
 internal import AgentRecords
 internal import AgentStore
+internal import AgentWire
 internal import JSONRPC
 
 enum PolicyGetHandler: MethodHandler {

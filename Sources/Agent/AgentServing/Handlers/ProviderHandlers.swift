@@ -9,6 +9,7 @@ internal import AgentRecords
 internal import AgentSessions
 internal import AgentStore
 internal import AgentUpkeep
+internal import AgentWire
 
 /// Adds a provider after reading its documents, so that a wrong issuer is reported now, and not at the first sign-in.
 enum ProviderAddHandler: MethodHandler {

@@ -6,6 +6,7 @@ internal import AgentProtocol
 internal import AgentRecords
 internal import AgentSessions
 internal import AgentStore
+internal import AgentWire
 
 /// A fresh standard token is answered on the reading thread (`CachedAnswers`); everything else comes here.
 enum TokenGetHandler: MethodHandler {

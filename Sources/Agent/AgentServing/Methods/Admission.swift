@@ -3,6 +3,7 @@ internal import AgentModel
 internal import AgentProtocol
 internal import AgentRecords
 internal import AgentStore
+internal import AgentWire
 
 /// A handler of any method. A class, so that the compiler does not see through to the handler: it would make a copy of
 /// `Admission.run` for each one.

@@ -6,6 +6,7 @@ internal import AgentProtocol
 internal import AgentRecords
 internal import AgentSessions
 internal import AgentStore
+internal import AgentWire
 
 /// Checks every request before its handler runs, and filters every answer.
 extension CallerAccess {

@@ -4,6 +4,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import AgentRecords
 internal import AgentStore
+internal import AgentWire
 internal import JSONRPC
 
 /// The context of a request beside its parameters.

@@ -5,6 +5,7 @@ internal import AgentOAuth
 internal import AgentProtocol
 internal import AgentRecords
 internal import AgentSessions
+internal import AgentWire
 
 /// From the agent's values to those of the wire.
 extension WireAccount {

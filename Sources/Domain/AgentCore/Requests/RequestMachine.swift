@@ -7,6 +7,9 @@ public import AgentModel
 ///   refuses for its nonce does not count: the server did not process it (RFC 9449 §9).
 /// - Q3: the token is replaced at most once.
 public struct RequestMachine: Sendable {
+  /// The contract's bound for a response's body.
+  public static let maximumResponseBytes = 4 << 20
+
   /// What to do next.
   public enum Action: Hashable, Sendable {
     /// Send the request to this target with the current token.

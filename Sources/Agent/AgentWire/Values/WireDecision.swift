@@ -1,15 +1,15 @@
-internal import AgentCore
-internal import AgentDecisions
+package import AgentCore
 internal import AgentModel
-internal import AgentProtocol
+package import AgentPermissions
+package import AgentProtocol
 internal import AgentRecords
-internal import AgentStore
+package import AgentStore
 internal import JSONRPC
 
 // The engine's raw values are those of the contract; a test compares them.
 
 extension WireEffect {
-  init(_ effect: Decision.Effect) {
+  package init(_ effect: Decision.Effect) {
     switch effect {
     case .allow: self = .allow
     case .deny: self = .deny
@@ -19,15 +19,15 @@ extension WireEffect {
 }
 
 extension WireDecisionReason {
-  init(_ reason: Decision.Reason) { self = Self(rawValue: reason.rawValue) ?? .policyError }
+  package init(_ reason: Decision.Reason) { self = Self(rawValue: reason.rawValue) ?? .policyError }
 }
 
 extension WireRemedy {
-  init(_ remedy: Decision.Remedy) { self = Self(rawValue: remedy.rawValue) ?? .administrator }
+  package init(_ remedy: Decision.Remedy) { self = Self(rawValue: remedy.rawValue) ?? .administrator }
 }
 
 extension WireDecision {
-  init(_ recorded: RecordedDecision) {
+  package init(_ recorded: RecordedDecision) {
     let decision = recorded.decision
     self.init(
       decisionId: recorded.id, effect: WireEffect(decision.effect), capability: decision.capability,
@@ -43,7 +43,7 @@ extension WireDecision {
 }
 
 extension PolicyAssumption {
-  init(_ wire: WireAssumption) {
+  package init(_ wire: WireAssumption) {
     self.init(
       online: wire.online, state: wire.state.flatMap { AccountState(rawValue: $0.rawValue) }, stepUp: wire.stepUp,
       stepUpAge: wire.stepUpAgeSeconds.map { .seconds(Int64($0)) },
@@ -55,14 +55,14 @@ extension PolicyAssumption {
 }
 
 extension WireFailedCheck {
-  init(_ failure: Decision.Failure) {
+  package init(_ failure: Decision.Failure) {
     let facts = failure.facts.isEmpty ? nil : RawJSON { failure.writeFacts(to: &$0) }
     self.init(check: failure.check.rawValue, reason: WireDecisionReason(failure.reason), facts: facts)
   }
 }
 
 extension PolicyContext {
-  init(_ context: WireAuthorizationContext?) {
+  package init(_ context: WireAuthorizationContext?) {
     self.init(sensitivity: context?.sensitivity.flatMap { Sensitivity(rawValue: $0.rawValue) })
   }
 }

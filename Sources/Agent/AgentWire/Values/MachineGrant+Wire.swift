@@ -1,16 +1,15 @@
-internal import Agent
 internal import AgentCore
-internal import AgentModel
-internal import AgentOAuth
-internal import AgentPorts
-internal import AgentProtocol
-internal import AgentSessions
-internal import AgentStore
+package import AgentModel
+package import AgentOAuth
+package import AgentPorts
+package import AgentProtocol
+internal import AgentRecords
+package import AgentStore
 internal import JSONRPC
 
 extension Provider {
   /// A provider of a machine identity, as its members describe it, before its documents are read.
-  init(ofMachine params: ProviderAdd.Params, signer: any ClientKeySigner) throws(AgentFailure) {
+  package init(ofMachine params: ProviderAdd.Params, signer: any ClientKeySigner) throws(AgentFailure) {
     try params.requireMembers(of: .client)
     if params.preset != nil {
       throw .invalidParameter("/preset", expected: "nothing for a provider of the kind client")
@@ -64,7 +63,7 @@ extension Provider {
   }
 
   /// Throws if a machine identity lacks what it proves itself by, or its account could not be named. Other kinds pass.
-  func requireMachineCredentials() throws(AgentFailure) {
+  package func requireMachineCredentials() throws(AgentFailure) {
     guard let machine = configuration.machine else { return }
     guard Identity.canBeNamed(machine.subject(ofClient: configuration.clientID)) else {
       throw .invalidParameter(
@@ -120,7 +119,7 @@ extension MachineGrant {
 }
 
 extension WireMachineGrant {
-  init(_ grant: MachineGrant) {
+  package init(_ grant: MachineGrant) {
     switch grant {
     case .clientCredentials: self.init(grant: .clientCredentials)
     case .jwtBearer(let assertion):

@@ -1,9 +1,9 @@
-internal import AgentModel
-internal import AgentOAuth
-internal import AgentProtocol
+package import AgentModel
+package import AgentOAuth
+package import AgentProtocol
 
 extension WireProvider {
-  init(_ provider: Provider) {
+  package init(_ provider: Provider) {
     let it = provider.configuration
     if let secrets = it.secret {
       self.init(ofSecrets: provider, secrets)
@@ -53,7 +53,7 @@ extension WireProvider {
 }
 
 extension WireEndpoints {
-  init(_ it: ServerMetadata.Endpoints) {
+  package init(_ it: ServerMetadata.Endpoints) {
     self.init(
       authorization: it.authorization, token: it.token, deviceAuthorization: it.deviceAuthorization,
       revocation: it.revocation, introspection: it.introspection, userinfo: it.userinfo, endSession: it.endSession,
@@ -62,7 +62,7 @@ extension WireEndpoints {
 }
 
 extension WireRefreshRuleBasis {
-  init(_ basis: Provider.RefreshRuleBasis) {
+  package init(_ basis: Provider.RefreshRuleBasis) {
     switch basis {
     case .configured: self = .configured
     case .learned: self = .learned

@@ -1,15 +1,13 @@
-internal import Agent
-internal import AgentCore
-internal import AgentModel
-internal import AgentOAuth
-internal import AgentProtocol
-internal import AgentSessions
-internal import AgentStore
+package import AgentCore
+package import AgentModel
+package import AgentOAuth
+package import AgentProtocol
+package import AgentStore
 internal import JSONRPC
 
 extension Provider {
   /// A provider of secrets, as its members describe it. It has no documents.
-  init(ofSecrets params: ProviderAdd.Params, _ preset: ProviderPreset?) throws(AgentFailure) {
+  package init(ofSecrets params: ProviderAdd.Params, _ preset: ProviderPreset?) throws(AgentFailure) {
     try params.requireMembers(of: .secret)
     let entry = preset?.catalogue
     // Where each customer has a host, the person has to say which.
@@ -34,7 +32,7 @@ extension ProviderConfiguration {
   /// Applies the changes to a provider of secrets. What was given before must fit the new origins, too.
   ///
   /// - Parameter preset: applies to members that are not given; nil: they keep their value.
-  mutating func apply(secrets changes: some ProviderChanges, _ preset: ProviderPreset?) throws(AgentFailure) {
+  package mutating func apply(secrets changes: some ProviderChanges, _ preset: ProviderPreset?) throws(AgentFailure) {
     try changes.requireMembers(of: .secret)
     try applyConnections(changes)
     guard !allowedOrigins.isEmpty else { throw .invalidParameter("/allowedOrigins", expected: "one origin at least") }
@@ -90,7 +88,7 @@ extension SecretSettings {
 }
 
 extension SecretPlacement {
-  init(_ wire: WireSecretPlacement) throws(AgentFailure) {
+  package init(_ wire: WireSecretPlacement) throws(AgentFailure) {
     let members: [(name: String, isGiven: Bool, places: [WirePlacementPlace])] = [
       ("name", wire.name != nil, [.header, .query]), ("format", wire.format != nil, [.header, .path]),
       ("username", wire.username != nil, [.basic]),
@@ -124,7 +122,7 @@ extension SecretPlacement {
 
 extension WireSecretPlacement {
   /// - Parameter username: what goes with the secret wherever it stands.
-  init(_ placement: SecretPlacement, username: String? = nil) {
+  package init(_ placement: SecretPlacement, username: String? = nil) {
     switch placement {
     case .header(let name, let template): self.init(in: .header, name: name, format: template.text)
     case .basic: self.init(in: .basic)
@@ -147,7 +145,7 @@ extension SecretSettings.Revocation {
 
 extension WireProvider {
   /// A provider of secrets: it has none of the members of a sign-in.
-  init(ofSecrets provider: Provider, _ settings: SecretSettings) {
+  package init(ofSecrets provider: Provider, _ settings: SecretSettings) {
     let it = provider.configuration
     var tenant: WireTenantRule?
     if case .value(let value)? = it.tenant { tenant = WireTenantRule(value: value) }

@@ -1,5 +1,4 @@
 internal import AgentCore
-internal import AgentDecisions
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
@@ -154,7 +153,7 @@ extension AgentFailure {
     case .accountAmbiguous(let candidates): [("candidates", .texts(candidates.map(\.text)))]
     case .token(.interaction(let claims?), _): [("claims", .text(claims))]
     case .challenged(let demand, _): demand.wireDetails
-    case .request(.responseTooLarge, _, _): [("limit", .number(Int64(RequestSender.maximumResponseBytes)))]
+    case .request(.responseTooLarge, _, _): [("limit", .number(Int64(RequestMachine.maximumResponseBytes)))]
     // The provider refused nothing.
     case .token(.misconfigured(TokenMachine.notBound), _), .token(.misconfigured(TokenMachine.noRefreshToken), _),
       .token(.misconfigured(TokenMachine.notSupported), _):

@@ -1,42 +1,42 @@
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
+package import AgentProtocol
 internal import AgentStore
-internal import JSONRPC
+package import JSONRPC
 
 /// An error of the contract (docs/protocol.md, Errors). It holds no input and no secret, only texts of the agent.
 package struct RPCError: Error, Sendable {
   /// Facts of one error beyond the common ones.
-  enum Detail: Sendable {
+  package enum Detail: Sendable {
     case text(String), number(Int64), texts([String]), flag(Bool)
     /// Members of `data` that are objects.
     case objects([[(String, String)]])
     case decision(WireDecision)
   }
 
-  var kind: FailureKind
+  package var kind: FailureKind
   /// The failure, its consequences and the next step, for a person.
   var message: String
-  var account: AccountID?
+  package var account: AccountID?
   var retryAfter: Milliseconds?
   package var reason: String?
   var remedies: [WireRemedy] = []
-  var details: [(name: String, value: Detail)] = []
+  package var details: [(name: String, value: Detail)] = []
   var retryable: Bool
 
-  init(_ kind: FailureKind, _ message: String, retryable: Bool? = nil) {
+  package init(_ kind: FailureKind, _ message: String, retryable: Bool? = nil) {
     self.kind = kind
     self.message = message
     self.retryable = retryable ?? kind.isRetryable
   }
 
-  func with(_ change: (inout RPCError) -> Void) -> RPCError {
+  package func with(_ change: (inout RPCError) -> Void) -> RPCError {
     var copy = self
     change(&copy)
     return copy
   }
 
-  func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("code")
     writer.integer(kind.code)
@@ -83,9 +83,9 @@ package struct RPCError: Error, Sendable {
 }
 
 extension RPCError {
-  static func overloaded(_ what: String) -> RPCError { RPCError(AgentFailure.overloaded(what)) }
+  package static func overloaded(_ what: String) -> RPCError { RPCError(AgentFailure.overloaded(what)) }
 
-  static func invalidParams(_ path: String, expected: String) -> RPCError {
+  package static func invalidParams(_ path: String, expected: String) -> RPCError {
     RPCError(AgentFailure.invalidParameter(path, expected: expected))
   }
 

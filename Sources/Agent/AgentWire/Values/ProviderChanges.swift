@@ -1,12 +1,12 @@
 internal import AgentCore
-internal import AgentModel
+package import AgentModel
 internal import AgentOAuth
-internal import AgentProtocol
-internal import AgentStore
-internal import Secrets
+package import AgentProtocol
+package import AgentStore
+package import Secrets
 
 /// The members that `provider.add` and `provider.update` have in common; nil keeps the current value.
-protocol ProviderChanges {
+package protocol ProviderChanges {
   var issuer: String? { get }
   var clientId: String? { get }
   var clientSecret: Secret? { get }
@@ -46,7 +46,7 @@ extension ProviderUpdate.Params: ProviderChanges {}
 
 extension ProviderConfiguration {
   /// Applies the changes. Throws for the first one that the schema accepts and the agent can't.
-  mutating func apply(_ changes: some ProviderChanges) throws(AgentFailure) {
+  package mutating func apply(_ changes: some ProviderChanges) throws(AgentFailure) {
     guard let url = HTTPURL(issuer), url.scheme == .https || url.isLoopback, url.query == nil else {
       throw .invalidParameter("/issuer", expected: "an https URL without a query; http only on a loopback host")
     }
@@ -208,7 +208,7 @@ extension ProviderConfiguration {
 }
 
 extension ServerMetadata.Endpoints {
-  init(_ wire: WireEndpoints) throws(AgentFailure) {
+  package init(_ wire: WireEndpoints) throws(AgentFailure) {
     self.init()
     authorization = try Self.url("authorization", wire.authorization)
     token = try Self.url("token", wire.token)
@@ -232,7 +232,7 @@ extension ServerMetadata.Endpoints {
 }
 
 extension ProviderConfiguration.Redirect {
-  init(_ wire: WireRedirect) throws(AgentFailure) {
+  package init(_ wire: WireRedirect) throws(AgentFailure) {
     self.init()
     if let host = wire.host {
       guard let url = HTTPURL("http://\(host)/"), url.isLoopback else {
@@ -251,7 +251,7 @@ extension ProviderConfiguration.Redirect {
 }
 
 extension ProviderConfiguration.RefreshRule {
-  init(_ wire: WireRefreshRules) throws(AgentFailure) {
+  package init(_ wire: WireRefreshRules) throws(AgentFailure) {
     self.init()
     reuse = Reuse(rawValue: wire.reuse.rawValue) ?? .strict
     if let seconds = wire.graceSeconds { graceSeconds = Int64(seconds) }
@@ -264,7 +264,7 @@ extension ProviderConfiguration.RefreshRule {
 
 extension ClientAuthMethod {
   /// Nil for a method that this agent does not know.
-  init?(_ wire: WireClientAuthMethod?) {
+  package init?(_ wire: WireClientAuthMethod?) {
     guard let wire else { return nil }
     self.init(rawValue: wire.rawValue)
   }

@@ -1,11 +1,11 @@
-internal import AgentModel
+package import AgentModel
 internal import AgentProtocol
-internal import AgentStore
+package import AgentStore
 
 /// The members of `provider.add` and `provider.update` by the provider's kind.
 extension ProviderChanges {
   /// Throws for the first member that a provider of this kind does not have.
-  func requireMembers(of kind: AccountKind) throws(AgentFailure) {
+  package func requireMembers(of kind: AccountKind) throws(AgentFailure) {
     let given =
       switch kind {
       case .openid: ofSecrets

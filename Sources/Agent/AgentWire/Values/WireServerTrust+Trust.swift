@@ -1,11 +1,11 @@
 internal import AgentModel
-internal import AgentOAuth
-internal import AgentPorts
-internal import AgentProtocol
+package import AgentOAuth
+package import AgentPorts
+package import AgentProtocol
 
 extension WireServerTrust {
   /// How the provider's servers are reached and trusted now.
-  init(of client: ProviderClient) {
+  package init(of client: ProviderClient) {
     let pins = client.provider.configuration.pins.keys.sorted().compactMap { host in
       let pins = client.pins(of: host)
       return pins.isEmpty ? nil : WireMap<[String]>.Entry(name: host, value: pins)
@@ -14,7 +14,7 @@ extension WireServerTrust {
   }
 
   /// How servers of no provider are reached and trusted; nil if nothing is configured.
-  init?(of http: any HTTPExchange) {
+  package init?(of http: any HTTPExchange) {
     let trust = http.trust(of: HTTPRequest(method: "GET", url: ""))
     guard trust != TrustSettings() else { return nil }
     self.init(trust, pins: nil)

@@ -1,18 +1,18 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
-internal import AgentProtocol
-internal import AgentRecords
+package import AgentProtocol
+package import AgentRecords
 internal import JSONRPC
 internal import Secrets
 
 // The machine's raw values are those of the contract; a test compares them.
 
 extension WireOperationStatus {
-  init(_ status: OperationMachine.Status) { self = Self(rawValue: status.rawValue) ?? .unknown }
+  package init(_ status: OperationMachine.Status) { self = Self(rawValue: status.rawValue) ?? .unknown }
 }
 
 extension WireOperation {
-  init(_ told: ToldOperation) {
+  package init(_ told: ToldOperation) {
     let operation = told.operation
     let response = told.answer.map { WireOperationResponse($0) }
     let request = told.content?.request

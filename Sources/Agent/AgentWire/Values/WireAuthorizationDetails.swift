@@ -1,12 +1,12 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentProtocol
-internal import AgentStore
-internal import JSONRPC
+package import AgentStore
+package import JSONRPC
 
 /// `authorizationDetails` of params and results (RFC 9396).
 extension AuthorizationDetails {
   /// Reads a client's objects; nil for an empty list.
-  static func requested(_ objects: [RawJSON]) throws(AgentFailure) -> AuthorizationDetails? {
+  package static func requested(_ objects: [RawJSON]) throws(AgentFailure) -> AuthorizationDetails? {
     let array = RawJSON { writer in
       writer.beginArray()
       for object in objects { object.write(to: &writer) }
@@ -22,7 +22,7 @@ extension AuthorizationDetails {
   }
 
   /// The objects, as the wire has them.
-  var objects: [RawJSON] {
+  package var objects: [RawJSON] {
     var objects: [RawJSON] = []
     forEachObject { objects.append(RawJSON($0)) }
     return objects
