@@ -170,7 +170,7 @@ let agent: [Target] = [
     [
       "AgentCore", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentProtocol", "AgentRecords",
       "AgentStore", "AgentVault",
-      "JSONRPC", "SecretJSON", "Secrets",
+      "JSONRPC", "Secrets",
     ],
     release: .small
   ),  // the agent's values and failures as the contract has them
@@ -194,7 +194,7 @@ let agent: [Target] = [
     [
       "AgentCore", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords", "AgentSessions",
       "AgentStore",
-      "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
+      "AgentVault", "JSONRPC", "Secrets",
     ],
     release: .small
   ),  // decides about requests and operations, and performs them
