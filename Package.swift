@@ -154,7 +154,9 @@ let agent: [Target] = [
   ),  // provider client, metadata, responses, identity proof, client authentication; a typed failure each
   module(
     "AgentStore", in: "Agent",
-    ["AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentVault", "JSONRPC", "SecretJSON", "Secrets"],
+    [
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
+    ],
     release: .small
   ),  // the one owner of the store: opening, locking, transactions, change sets, what features keep and publish; failures
   module(
@@ -166,11 +168,18 @@ let agent: [Target] = [
     release: .small
   ),  // what is kept of accounts and providers: records, tables in memory, change sets; it sends no request
   module(
+    "AgentPermissions", in: "Agent",
+    [
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "JSONRPC",
+      "SecretJSON", "Secrets",
+    ],
+    release: .small
+  ),  // what is allowed: policies, grants of callers, budgets, approvals, step-up, the audit of decisions
+  module(
     "AgentWire", in: "Agent",
     [
       "AgentCore", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentProtocol", "AgentRecords",
-      "AgentStore", "AgentVault",
-      "JSONRPC", "Secrets",
+      "AgentStore", "AgentVault", "JSONRPC", "Secrets",
     ],
     release: .small
   ),  // the agent's values and failures as the contract has them
@@ -182,19 +191,10 @@ let agent: [Target] = [
     release: .small
   ),  // accounts at work: exchange, sign-in, sign-out, revocation, identity, rights, roles, connectivity
   module(
-    "AgentPermissions", in: "Agent",
-    [
-      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "JSONRPC",
-      "SecretJSON", "Secrets",
-    ],
-    release: .small
-  ),  // what is allowed: policies, grants of callers, budgets, approvals, step-up, the audit of decisions
-  module(
     "AgentDecisions", in: "Agent",
     [
       "AgentCore", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords", "AgentSessions",
-      "AgentStore",
-      "AgentVault", "JSONRPC", "Secrets",
+      "AgentStore", "AgentVault", "JSONRPC", "Secrets",
     ],
     release: .small
   ),  // decides about requests and operations, and performs them
@@ -202,8 +202,7 @@ let agent: [Target] = [
     "AgentUpkeep", in: "Agent",
     [
       "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords",
-      "AgentSessions",
-      "AgentStore", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
+      "AgentSessions", "AgentStore", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
     ],
     release: .unoptimized
   ),  // backup, key slots, diagnosis, the administrator's files
@@ -211,20 +210,18 @@ let agent: [Target] = [
     "Agent", in: "Agent",
     [
       "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords",
-      "AgentSessions",
-      "AgentStore", "AgentUpkeep", "JSONRPC", "Secrets",
+      "AgentSessions", "AgentStore", "AgentUpkeep", "JSONRPC", "Secrets",
     ]
   ),  // `AgentService` wires them: start, locking, shutdown, signals of the machine
   module(
     "AgentServing", in: "Agent",
     [
       "Agent", "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts",
-      "AgentProtocol",
-      "AgentRecords", "AgentSessions", "AgentStore", "AgentUpkeep", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
-      "AgentWire",
+      "AgentProtocol", "AgentRecords", "AgentSessions", "AgentStore", "AgentUpkeep", "AgentVault", "AgentWire",
+      "JSONRPC", "SecretJSON", "Secrets",
     ],
     release: .small
-  ),  // connections, method table, handlers; translates failures and values to the contract
+  ),  // connections, method table, handlers
 ]
 
 /// One outside thing each.
