@@ -11,13 +11,16 @@ public struct BlindRelay {
   public private(set) var receivedBytes: Int64 = 0
 
   /// Where no byte moves for so long, both ends are let go.
-  private static let idleMilliseconds = 3_600_000
+  public static let idleMilliseconds = 3_600_000
   private static let pieceBytes = 64 << 10
 
   public init() {}
 
   /// Adds what went to the server before `run`.
   public mutating func count(sent count: Int) { sentBytes += Int64(count) }
+
+  /// Adds what went to the program before `run`.
+  public mutating func count(received count: Int) { receivedBytes += Int64(count) }
 
   /// Runs until the end.
   ///

@@ -36,13 +36,7 @@ public struct ForwardedRequest: Sendable {
       // RFC 9110 section 9.3.2: it means nothing, and the client that waits for the answer would take it for a GET's.
       throw .malformed("A HEAD request can't have a body.")
     }
-    isWebSocket = WebSocketHandshake.isAsked(by: head)
-    // RFC 9110 section 7.8: a server may ignore an upgrade. Libraries offer HTTP/2 so, and go on without it.
-    let upgrades = head.values("upgrade").flatMap { FieldSyntax.tokens(of: $0) }
-    guard isWebSocket || head.values("upgrade").isEmpty || !upgrades.isEmpty && upgrades.allSatisfy({ $0 == "h2c" })
-    else {
-      throw Refusal(501, "upgradeRefused", "The proxy forwards no other upgrade of a connection than to a WebSocket.")
-    }
+    isWebSocket = try WebSocketHandshake.isAsked(by: head)
     guard head.values("content-type").count < 2 else {
       throw .malformed("The request has two Content-Type fields.")
     }

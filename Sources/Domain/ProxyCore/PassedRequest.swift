@@ -5,16 +5,18 @@ internal import AgentCore
 /// without those about the connection to this proxy. Its URL decides, and `Host` is replaced (RFC 9112 section 3.2.2).
 public struct PassedRequest: Sendable {
   public let url: HTTPURL
-  /// The program wants another protocol on the connection, such as a WebSocket.
-  public let isUpgrade: Bool
+  /// The program opens a WebSocket (RFC 6455 section 4.1).
+  public let isWebSocket: Bool
+  /// True for HTTP/1.1, false for HTTP/1.0.
+  let isHTTP11: Bool
   private let head: RequestHead
 
   public init(_ head: RequestHead, to url: HTTPURL) throws(Refusal) {
     guard RequestMachine.canSend(head.method) else {
       throw Refusal(405, "methodNotForwarded", "The proxy does not forward \(head.method.uppercased()).")
     }
-    let options = head.values("connection").flatMap { FieldSyntax.tokens(of: $0) }
-    isUpgrade = options.contains("upgrade") && !head.values("upgrade").isEmpty && head.framing == .none
+    isWebSocket = try WebSocketHandshake.isAsked(by: head)
+    isHTTP11 = head.isHTTP11
     self.url = url
     self.head = head
   }
@@ -26,11 +28,12 @@ public struct PassedRequest: Sendable {
   ///   - proxyCredentials: the value of `Proxy-Authorization` for that proxy.
   public func bytes(leadsToProxy: Bool, proxyCredentials: String?) -> [UInt8] {
     let path = url.path + (url.query.map { "?" + $0 } ?? "")
-    var text = "\(head.method) \(leadsToProxy ? url.text : path) HTTP/1.1\r\n"
+    // RFC 9112 section 6.1: a server may answer HTTP/1.1 in chunks, which a client of HTTP/1.0 does not understand.
+    var text = "\(head.method) \(leadsToProxy ? url.text : path) HTTP/1.\(isHTTP11 ? 1 : 0)\r\n"
     text += "Host: \(url.hostText)\(url.port == url.scheme.defaultPort ? "" : ":\(url.port)")\r\n"
     var dropped = Self.dropped
     for value in head.values("connection") { dropped.formUnion(FieldSyntax.tokens(of: value)) }
-    if isUpgrade { dropped.remove("upgrade") }
+    if isWebSocket { dropped.remove("upgrade") }
     for field in head.fields {
       let name = field.name.lowercased()
       guard !dropped.contains(name), !name.hasPrefix("proxy-") else { continue }
@@ -43,7 +46,7 @@ public struct PassedRequest: Sendable {
     }
     if let proxyCredentials { text += "Proxy-Authorization: \(proxyCredentials)\r\n" }
     // One request a connection: what follows on it might be for another server.
-    text += isUpgrade ? "Connection: Upgrade\r\n\r\n" : "Connection: close\r\n\r\n"
+    text += isWebSocket ? "Connection: Upgrade\r\n\r\n" : "Connection: close\r\n\r\n"
     return Array(text.utf8)
   }
 

@@ -6,11 +6,25 @@ enum WebSocketHandshake {
   /// How the names of its fields begin.
   static let prefix = "sec-websocket-"
 
-  static func isAsked(by head: RequestHead) -> Bool {
+  /// True for a handshake, false for a request that changes no protocol.
+  ///
+  /// - Throws: for any other upgrade. `h2c` alone is none: RFC 9110 section 7.8 lets a server ignore it, and libraries that offer
+  ///   HTTP/2 so go on without it.
+  static func isAsked(by head: RequestHead) throws(Refusal) -> Bool {
+    let named = head.values("upgrade")
+    if named.isEmpty { return false }
     let options = head.values("connection").flatMap { FieldSyntax.tokens(of: $0) }
-    return head.isHTTP11 && head.method == "GET" && head.framing == .none && options.contains("upgrade")
-      && head.values("upgrade").map { $0.lowercased() } == ["websocket"]
-      && head.values("sec-websocket-version") == ["13"] && head.value("sec-websocket-key")?.utf8.count == 24
+    if head.isHTTP11, head.method == "GET", head.framing == .none, options.contains("upgrade"),
+      named.map({ $0.lowercased() }) == ["websocket"], head.values("sec-websocket-version") == ["13"],
+      head.value("sec-websocket-key")?.utf8.count == 24
+    {
+      return true
+    }
+    let upgrades = named.flatMap { FieldSyntax.tokens(of: $0) }
+    guard !upgrades.isEmpty, upgrades.allSatisfy({ $0 == "h2c" }) else {
+      throw Refusal(501, "upgradeRefused", "The proxy forwards no other upgrade of a connection than to a WebSocket.")
+    }
+    return false
   }
 
   /// What goes on of its fields. No extension does: compressed messages can't be looked into. Nor does a protocol in whose
@@ -74,7 +88,7 @@ public struct HandshakeAnswer: Sendable {
     }
   }
 
-  private static let malformed = Refusal(
+  static let malformed = Refusal(
     502, "malformedResponse", "The server's response can't be passed on: its head is malformed.")
 
   /// The values of a field, whose name is in lower case.

@@ -28,28 +28,70 @@ struct Passing {
 
   /// A plain request of HTTP, with its answer until the server closes.
   ///
-  /// - Throws: before anything was sent.
+  /// - Throws: while no answer has gone to the client.
   func forward(_ request: PassedRequest, _ head: RequestHead) throws(Refusal) {
+    // They would go to the server once the WebSocket is open, and might be for another one.
+    guard !request.isWebSocket || !client.hasBuffered else {
+      throw .malformed("The client sent data before the WebSocket was open.")
+    }
     let cancellation = HTTPCancellation()
     let server = try connection(isTunnel: false, cancellation)
     var relay = BlindRelay()
-    let (_, isCancelled) = proxy.hangUps.watch(
-      client.socket, of: "", cancellation, endsWithClient: !request.isUpgrade
-    ) {
-      let start = request.bytes(leadsToProxy: server.leadsToProxy, proxyCredentials: server.proxyCredentials)
-      relay.count(sent: start.count)
-      // A server may answer, and close, before it has read all of a body.
-      if server.send(start), head.framing != .none { sendBody(head, to: server, &relay, cancellation) }
-      relay.run(client: client.socket, server: server, cancellation: cancellation, isOneWay: !request.isUpgrade)
+    let (answer, hasEnded) = proxy.hangUps.watch(client.socket, of: "", cancellation) {
+      () -> Result<PassedAnswer, Refusal> in
+      do throws(Refusal) {
+        let start = request.bytes(leadsToProxy: server.leadsToProxy, proxyCredentials: server.proxyCredentials)
+        relay.count(sent: start.count)
+        // A server may answer, and close, before it has read all of a body.
+        if server.send(start), head.framing != .none { try sendBody(head, to: server, &relay, cancellation) }
+        return .success(try self.answer(to: request, head, from: server, &relay, cancellation))
+      } catch {
+        return .failure(error)
+      }
     }
-    finish(relay, isCancelled: isCancelled)
+    guard !hasEnded else { return finish(relay, isCancelled: true) }
+    switch answer {
+    case .success(let answer):
+      let isOpen = answer.status == 101
+      let (_, isCancelled) = proxy.hangUps.watch(client.socket, of: "", cancellation, endsWithClient: !isOpen) {
+        relay.count(received: answer.bytes.count + answer.rest.count)
+        guard client.write(answer.bytes + answer.rest) else { return }
+        relay.run(client: client.socket, server: server, cancellation: cancellation, isOneWay: !isOpen)
+      }
+      finish(relay, isCancelled: isCancelled)
+    case .failure(let refusal):
+      record(relay)
+      throw refusal
+    }
   }
 
+  private func answer(
+    to request: PassedRequest, _ head: RequestHead, from server: OpenConnection, _ relay: inout BlindRelay,
+    _ cancellation: HTTPCancellation
+  ) throws(Refusal) -> PassedAnswer {
+    try ServerAnswer.read(
+      from: server, at: origin.origin, milliseconds: BlindRelay.idleMilliseconds, cancellation
+    ) { (bytes) throws(Refusal) in
+      while let answer = try PassedAnswer(bytes, to: request) {
+        guard answer.isInterim else { return answer }
+        // RFC 9110 section 15.2: a client of HTTP/1.0 knows none.
+        if head.isHTTP11 {
+          relay.count(received: answer.bytes.count)
+          _ = client.write(answer.bytes)
+        }
+        bytes = answer.rest
+      }
+      return nil
+    }
+  }
+
+  /// - Throws: for a body that does not come whole: what the server got is no whole request.
   private func sendBody(
     _ head: RequestHead, to server: OpenConnection, _ relay: inout BlindRelay, _ cancellation: HTTPCancellation
-  ) {
+  ) throws(Refusal) {
     let reader = RequestBodyReader(head, client, form: nil)
-    guard let body = reader.body()?.body else { return cancellation.cancel() }
+    let late = Refusal.malformed("The body of the request did not come in time.", status: 408)
+    guard let body = reader.body()?.body else { throw reader.refusal ?? late }
     switch body {
     case .none: break
     case .bytes(let bytes):
@@ -66,12 +108,11 @@ struct Passing {
           let framed = isChunked ? Array("\(String(count, radix: 16))\r\n".utf8) + bytes + [0x0D, 0x0A] : bytes
           relay.count(sent: framed.count)
           guard server.send(framed) else { return }
-        case .later: if !waitForClient() { return cancellation.cancel() }
+        case .later: if !waitForClient() { throw late }
         case .end:
           if isChunked { _ = server.send(Array("0\r\n\r\n".utf8)) }
           return
-        // What the server got is no whole request.
-        case .failed: return cancellation.cancel()
+        case .failed: throw reader.refusal ?? late
         }
       }
     }
@@ -110,6 +151,10 @@ struct Passing {
     } else {
       client.finish()
     }
+    record(relay)
+  }
+
+  private func record(_ relay: BlindRelay) {
     if !proxy.authorizer.passed(origin, relay) { proxy.notes.unrecorded(origin.origin) }
   }
 }

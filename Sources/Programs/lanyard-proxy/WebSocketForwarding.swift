@@ -1,10 +1,7 @@
 import AgentModel
-import CommandSupport
-import Glibc
 import ProxyCore
 import Secrets
 import StreamingHTTP
-import Threads
 
 /// A WebSocket of a program: the handshake gets the token, then messages go both ways until an end closes or the grant ends
 /// (docs/proxy.md, What goes on). What the server sends is looked into.
@@ -34,9 +31,18 @@ struct WebSocketForwarding {
     ) { () -> Result<Answered, Refusal> in
       do throws(Refusal) {
         let server = try connection(cancellation)
-        guard server.send(head) else { throw lost }
-        return .success(
-          Answered(answer: try answer(from: server, cancellation), server: server, cancellation: cancellation))
+        guard server.send(head) else { throw ServerAnswer.lost(origin) }
+        let answer = try ServerAnswer.read(
+          from: server, at: origin, milliseconds: Self.answerMilliseconds, cancellation
+        ) { (bytes) throws(Refusal) in
+          while let answer = try HandshakeAnswer(bytes) {
+            guard answer.status < 200, answer.status != 101 else { return answer }
+            // An interim response.
+            bytes = answer.rest
+          }
+          return nil
+        }
+        return .success(Answered(answer: answer, server: server, cancellation: cancellation))
       } catch {
         return .failure(error)
       }
@@ -110,39 +116,5 @@ struct WebSocketForwarding {
     }
     bytes.append("\r\n")
     return bytes
-  }
-
-  private func answer(
-    from server: OpenConnection, _ cancellation: HTTPCancellation
-  ) throws(Refusal) -> HandshakeAnswer {
-    let deadline = MonotonicTime.now.milliseconds + Self.answerMilliseconds
-    var bytes: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 16 << 10)
-    while !cancellation.isCancelled {
-      switch piece.withUnsafeMutableBytes({ server.read(into: $0) }) {
-      case .bytes(let count):
-        bytes += piece[..<count]
-        while let answer = try HandshakeAnswer(bytes) {
-          guard (100..<200).contains(answer.status), answer.status != 101 else { return answer }
-          // An interim response.
-          bytes = answer.rest
-        }
-      case .later:
-        let left = deadline - MonotonicTime.now.milliseconds
-        guard left > 0 else {
-          throw Refusal(
-            504, "timedOut", "\(origin) did not answer in time. The request was sent once and may have had its effect.")
-        }
-        // A cancellation is noticed within a second.
-        _ = server.wait(POLLIN, milliseconds: min(left, 1000))
-      case .end, .failed: throw lost
-      }
-    }
-    throw lost
-  }
-
-  private var lost: Refusal {
-    Refusal(
-      502, "responseLost", "The response of \(origin) was lost. The request was sent once and may have had its effect.")
   }
 }

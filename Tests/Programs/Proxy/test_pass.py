@@ -12,7 +12,7 @@ import unittest
 from typing import Any, Dict, List
 
 from proxy_fixture import (
-    LANYARD, PATIENCE_SECONDS, Proxy, ProxyFixture, Request, Response, certificates, exchange, status)
+    LANYARD, PATIENCE_SECONDS, Proxy, ProxyFixture, Request, Response, certificates, exchange, program, status)
 from test_raw import get
 
 
@@ -221,6 +221,105 @@ class PassingThrough(ProxyFixture):
         two = (head + "Content-Length: 1\r\n\r\nx" + head + "Content-Length: 1\r\n\r\ny").encode()
         self.assertEqual(proxy.ask(two).count(b"HTTP/1.1 200"), 1)
         self.assertEqual(len(seen), 3)
+
+    def keeping(self, answer: bytes, then: bytes = b"") -> "tuple[str, List[bytes]]":
+        """The origin of a server of plain HTTP that keeps each connection open, gives the same answer to each head, then `then`
+        to what follows it; and what it got."""
+        seen: List[bytes] = []
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+
+        def serve(connection: socket.socket) -> None:
+            got = b""
+            with connection:
+                while more := connection.recv(65536):
+                    got += more
+                    while b"\r\n\r\n" in got:
+                        head, _, got = got.partition(b"\r\n\r\n")
+                        seen.append(head)
+                        connection.sendall(answer)
+                    if got and then:
+                        seen.append(got)
+                        connection.sendall(then)
+                        return
+
+        def accept() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        return f"http://localhost:{listener.getsockname()[1]}", seen
+
+    def test_what_follows_a_request_never_reaches_its_server(self) -> None:
+        """curl offers HTTP/2 by `Upgrade: h2c`, and uses the connection again unless it is told that it ends."""
+        one, seen_by_one = self.keeping(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\none\n")
+        other, seen_by_other = self.keeping(b"HTTP/1.1 200 OK\r\nKeep-Alive: 5\r\nContent-Length: 6\r\n\r\nother\n")
+        proxy = self.proxy("--pass", one, "--pass", other)
+        curl = program("curl", "curl")
+        for version in ("--http2", "--http1.1"):
+            words = ["--silent", "--show-error", "--max-time", str(PATIENCE_SECONDS), "--proxy", proxy.url, version]
+            told = self.tool(
+                curl, *words, one + "/a", "--next", *words, "--header", "Authorization: Bearer own", other + "/b")
+            self.assertEqual(told.stdout, "one\nother\n")
+        self.assertEqual([head.split(b" ")[1] for head in seen_by_one + seen_by_other], [b"/a", b"/a", b"/b", b"/b"])
+        for head in seen_by_one:
+            self.assertNotIn(b"own", head)
+        for head in seen_by_one + seen_by_other:
+            self.assertNotIn(b"h2c", head)
+            self.assertNotIn(b"Proxy-Authorization", head)
+
+    def test_no_other_upgrade_than_to_a_websocket_passes(self) -> None:
+        origin, seen = self.keeping(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: tcp\r\nConnection: Upgrade\r\n\r\n")
+        proxy = self.proxy("--pass", origin)
+        head = f"GET {origin}/ HTTP/1.1\r\nHost: x\r\nProxy-Authorization: {proxy.credentials}\r\n"
+        for fields in ("Connection: Upgrade\r\nUpgrade: tcp\r\n", "Connection: Upgrade\r\nUpgrade: websocket\r\n"):
+            told = proxy.ask((head + fields + "\r\n").encode())
+            self.assertEqual(status(told), 501, told)
+        self.assertEqual(seen, [])
+        # A server that changes the protocol unasked.
+        self.assertEqual(status(proxy.ask((head + "\r\n").encode())), 502)
+
+    def test_a_websocket_passes_once_the_server_opens_it(self) -> None:
+        opened = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+        refused = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"
+        for count, (answer, sent) in enumerate(((opened, [b"message"]), (refused, [])), start=1):
+            origin, seen = self.keeping(answer, then=b"reply")
+            proxy = self.proxy("--pass", origin)
+            handshake = (
+                f"GET {origin}/ HTTP/1.1\r\nHost: x\r\nProxy-Authorization: {proxy.credentials}\r\nConnection: Upgrade\r\n"
+                "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n").encode()
+            # What a client sends too early might be for another server.
+            early = proxy.ask(handshake + b"message")
+            self.assertEqual((status(early), seen), (400, []), early)
+            with proxy.connect() as connection:
+                connection.sendall(handshake)
+                told = b""
+                while not told.endswith((b"\r\n\r\n", b"\r\n\r\nno")):
+                    told += connection.recv(1)
+                self.assertEqual(status(told), status(answer), told)
+                self.assertEqual(b"Connection: close" in told, not sent)
+                connection.sendall(b"message")
+                if sent:
+                    with connection.makefile("rb") as rest:
+                        self.assertEqual(rest.read(), b"reply")
+            self.passed(count)
+            self.assertEqual(seen[1:], sent)
+
+    def test_a_request_of_http_10_passes_as_one(self) -> None:
+        origin, seen = self.keeping(b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok")
+        proxy = self.proxy("--pass", origin)
+        with proxy.connect() as connection:
+            connection.sendall(f"GET {origin}/x HTTP/1.0\r\nProxy-Authorization: {proxy.credentials}\r\n\r\n".encode())
+            told = b""
+            while not told.endswith(b"ok"):
+                told += connection.recv(1)
+        self.assertEqual(told, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+        self.assertEqual(seen[0].split(b"\r\n")[0], b"GET /x HTTP/1.0")
 
     def test_absolute_form_decides_over_host(self) -> None:
         """Also for a server whose origin gets tokens: Node's `http.request` names the proxy in Host."""
