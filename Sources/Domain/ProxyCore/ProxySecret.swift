@@ -17,7 +17,7 @@ public struct ProxySecret: Sendable {
   /// True if the field is `Basic` with this secret. The time it takes does not tell how much of it is right.
   public func isProved(by authorization: String?) -> Bool {
     guard let authorization else { return false }
-    let words = authorization.utf8.split(separator: 0x20, maxSplits: 1)
+    let words = authorization.utf8.split(separator: 0x20)
     guard words.count == 2, String(decoding: Array(words[0]), as: UTF8.self).lowercased() == "basic" else {
       return false
     }

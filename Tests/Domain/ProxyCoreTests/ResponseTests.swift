@@ -59,6 +59,8 @@ struct ResponseTests {
     let right = "Basic bGFueWFyZDpBQUVDQXdRRkJnY0lDUW9MREEwT0R4QVJFaE1VRlJZWEdCa2FHeHdkSGg4"
     #expect(secret.isProved(by: right))
     #expect(secret.isProved(by: "basic " + right.dropFirst(6)))
+    // RFC 9110 section 11.4: any number of spaces.
+    #expect(secret.isProved(by: "Basic   " + right.dropFirst(6)))
     for wrong in [
       nil, "", "Basic", "Basic ", "Bearer " + secret.text, String(right.dropLast()), right + "=", "Basic " + right,
     ] {
