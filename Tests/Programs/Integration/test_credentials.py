@@ -505,6 +505,11 @@ class Protocols(SharedCredentials):
         self.assertEqual(
             base64.b64decode(said).decode(),
             f"n,a=a=2Cb=3Dc@x,\x01host=imap.example\x01port=993\x01auth=Bearer {self.token()}\x01\x01")
+        # A combining mark behind the sign makes one character of the two.
+        said = self.lanyard(
+            "credential", "xoauth2", "-u", "work", "--mechanism", "oauthbearer", "--user", "a=\u0301,\u0301b").stdout
+        self.assertEqual(
+            base64.b64decode(said).decode(), f"n,a=a=3D\u0301=2C\u0301b,\x01auth=Bearer {self.token()}\x01\x01")
         for user in ("a\x01auth=Bearer x", "a\nb", ""):
             ran = self.lanyard("credential", "xoauth2", "-u", "work", "--user", user, status=2)
             self.assertEqual(ran.stdout, "")

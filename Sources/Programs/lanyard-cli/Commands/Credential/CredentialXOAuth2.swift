@@ -42,7 +42,7 @@ struct CredentialXOAuth2: ParsableCommand {
       case .xoauth2: message.text("user=\(user)\u{1}")
       case .oauthbearer:
         // RFC 5801 §4: a comma and an equals sign would end the name.
-        let name = user.map { $0 == "=" ? "=3D" : $0 == "," ? "=2C" : String($0) }.joined()
+        let name = user.unicodeScalars.map { $0 == "=" ? "=3D" : $0 == "," ? "=2C" : String($0) }.joined()
         message.text("n,a=\(name),\u{1}")
         if let host { message.text("host=\(host)\u{1}") }
         if let port { message.text("port=\(port)\u{1}") }
