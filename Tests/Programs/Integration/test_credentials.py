@@ -4,6 +4,7 @@ import base64
 import calendar
 import http.server
 import json
+import netrc
 import os
 import re
 import shlex
@@ -689,15 +690,32 @@ class Secrets(Credentials):
         return f"https://{name}.example/x"
 
     def test_a_password_is_one_word_of_netrc(self):
-        for number, secret in enumerate(("pass machine evil.example login x password y", " leading", "trailing ", '"quoted"')):
+        """Programs read the word as it stands. To some a # begins a comment, and a backslash escapes."""
+        for number, secret in enumerate((
+                "pass machine evil.example login x password y", " leading", "trailing ", '"quoted"', "#hash", "a\\b")):
             ran = self.lanyard("credential", "netrc", self.add(f"bad{number}", secret), status=1)
             self.assertEqual(ran.stdout, "")
             self.assertIn("can't stand in .netrc", ran.stderr)
             self.assertNotIn(secret.strip(), ran.stderr)
-        for number, secret in enumerate(("plain", "#hash", 'a"b', "p\u00e4ss", "$(id)`id`", "a\\b")):
+        for number, secret in enumerate(("plain", "ha#sh", 'a"b', "p\u00e4ss", "$(id)`id`")):
             url = self.add(f"good{number}", secret)
-            self.assertEqual(self.lanyard("credential", "netrc", url).stdout,
-                             f"machine good{number}.example login alice password {secret}\n")
+            line = self.lanyard("credential", "netrc", url).stdout
+            self.assertEqual(line, f"machine good{number}.example login alice password {secret}\n")
+            path = os.path.join(self.place, "netrc")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(line)
+            os.chmod(path, 0o600)
+            self.assertEqual(netrc.netrc(path).authenticators(f"good{number}.example"), ("alice", "", secret))
+
+    def test_a_user_name_is_one_word_of_netrc(self):
+        url = self.add("word", "plain")
+        for user in ("", "al ice", "al\tice", "al\nice", '"alice', "#alice", "al\\ice", "al\x01ice", "al\x7fice"):
+            ran = self.lanyard("credential", "netrc", url, "--user", user, status=2)
+            self.assertEqual(ran.stdout, "", user)
+            self.assertIn("one word", ran.stderr)
+        for user in ("al#ice", 'al"ice', "alice@acme.example", "\u00e4lice"):
+            self.assertEqual(self.lanyard("credential", "netrc", url, "--user", user).stdout,
+                             f"machine word.example login {user} password plain\n")
 
     def test_a_password_is_one_line_of_git_and_keyring(self):
         for number, secret in enumerate(("pass=word", "host=evil.example", "a b  c", "quit=1")):

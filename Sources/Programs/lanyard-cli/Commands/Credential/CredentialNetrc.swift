@@ -25,8 +25,11 @@ struct CredentialNetrc: ParsableCommand {
   func run() throws {
     let address = try ResourceAddress(typed: url)
     func check(_ login: String) throws(CommandFailure) {
-      guard !login.contains(where: \.isWhitespace) else {
-        throw .usage("A user name in .netrc can't contain white space.")
+      var login = login
+      guard login.withUTF8({ Self.isWord(UnsafeRawBufferPointer($0)) }) else {
+        throw .usage(
+          "A user name in .netrc is one word, without control characters and backslashes, and with no # or quotation mark at its beginning. Nothing was printed."
+        )
       }
     }
     let asked = user ?? address.user
@@ -37,11 +40,10 @@ struct CredentialNetrc: ParsableCommand {
     try found.token(via: &agent) { (token) throws(CommandFailure) in
       let login = token.username(asked: asked, usual: usual)
       try check(login)
-      // Behind a space another entry could begin, for another host.
-      guard token.withBytes({ !$0.contains(UInt8(ascii: " ")) && $0.first != UInt8(ascii: "\"") }) else {
+      guard token.withBytes({ Self.isWord($0) }) else {
         throw CommandFailure(
           .other, name: "refused",
-          "A secret with a space, or with a quotation mark at its beginning, can't stand in .netrc. Nothing was printed."
+          "A secret with a space or a backslash, or with # or a quotation mark at its beginning, can't stand in .netrc. Nothing was printed."
         )
       }
       var answer = JSONWriter()
@@ -50,5 +52,12 @@ struct CredentialNetrc: ParsableCommand {
       answer.text("\n")
       try answer.answer()
     }
+  }
+
+  /// True for a word that programs read as it stands. Behind a space another entry could begin, for another host; a # begins a
+  /// comment, a quotation mark a quoted word, and a backslash escapes.
+  private static func isWord(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }
+      && bytes.first.map { !"#\"".utf8.contains($0) } ?? false
   }
 }
