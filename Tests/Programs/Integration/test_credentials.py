@@ -55,6 +55,13 @@ class Credentials(AgentFixture):
         self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
         return ran
 
+    def cargo(self, *requests):
+        ran = self.lanyard(
+            "credential", "cargo", "--cargo-plugin", input="".join(json.dumps(request) + "\n" for request in requests))
+        lines = [json.loads(line) for line in ran.stdout.splitlines()]
+        self.assertEqual(lines[0], {"v": [1]})
+        return lines[1:]
+
     def git(self, operation, status=0, **values):
         capabilities = values.pop("capability", [])
         challenges = values.pop("wwwauth", [])
@@ -415,13 +422,6 @@ class Protocols(SharedCredentials):
         self.assertEqual(told["status"]["token"], self.token("home"))
         self.lanyard("credential", "kubectl", KUBERNETES_EXEC_INFO="{", status=2)
 
-    def cargo(self, *requests):
-        ran = self.lanyard(
-            "credential", "cargo", "--cargo-plugin", input="".join(json.dumps(request) + "\n" for request in requests))
-        lines = [json.loads(line) for line in ran.stdout.splitlines()]
-        self.assertEqual(lines[0], {"v": [1]})
-        return lines[1:]
-
     def test_cargo(self):
         def asks(url, kind="get", version=1):
             return {"v": version, "kind": kind, "operation": "read", "registry": {"index-url": url}}
@@ -716,6 +716,40 @@ class Secrets(Credentials):
         for user in ("al#ice", 'al"ice', "alice@acme.example", "\u00e4lice"):
             self.assertEqual(self.lanyard("credential", "netrc", url, "--user", user).stdout,
                              f"machine word.example login {user} password plain\n")
+
+    def test_cargo_names_crates_io_by_its_git_index(self):
+        """An account at GitHub does not answer: cargo would send its token to crates.io."""
+        asked = {"v": 1, "kind": "get", "operation": "publish",
+                 "registry": {"index-url": "https://github.com/rust-lang/crates.io-index", "name": "crates-io"}}
+        self.rule("https://github.com")
+        self.assertEqual(self.cargo(asked), [{"Err": {"kind": "url-not-supported"}}])
+        self.caller.call("provider.add", {"name": "crates-io", "preset": "crates-io"})
+        self.caller.call("account.add", {"provider": "crates-io", "secret": "cio-key"})
+        for index in ("https://github.com/rust-lang/crates.io-index", "sparse+https://index.crates.io/"):
+            asked["registry"]["index-url"] = index
+            answer, = self.cargo(asked)
+            self.assertEqual(answer["Ok"]["token"], "cio-key")
+
+    def test_cargo_gets_the_whole_field_of_a_key(self):
+        def asks(host, placement):
+            self.caller.call("provider.add", {
+                "name": host, "kind": "secret", "allowedOrigins": [f"https://{host}.example"], "placement": placement})
+            self.caller.call("account.add", {"provider": host, "secret": "key-of-the-registry", "alias": host})
+            answer, = self.cargo({"v": 1, "kind": "get", "operation": "read",
+                                  "registry": {"index-url": f"sparse+https://{host}.example/index/"}})
+            return answer
+
+        for host, placement in (
+                ("plain", {"in": "header", "format": "{secret}"}),
+                ("token", {"in": "header", "name": "authorization", "format": "Token {secret}"}), ("basic", {"in": "basic", "username": "robot"}), ("bearer", {"in": "header"})):
+            token = asks(host, placement)["Ok"]["token"]
+            told = json.loads(self.lanyard("credential", "headers", f"https://{host}.example/").stdout)
+            self.assertEqual([token], list(told.values()))
+        for host, placement in (
+                ("field", {"in": "header", "name": "PRIVATE-TOKEN", "format": "{secret}"}), ("query", {"in": "query", "name": "key"})):
+            refusal = asks(host, placement)["Err"]
+            self.assertEqual(refusal["kind"], "other")
+            self.assertIn("does not stand in the field Authorization", refusal["message"])
 
     def test_a_password_is_one_line_of_git_and_keyring(self):
         for number, secret in enumerate(("pass=word", "host=evil.example", "a b  c", "quit=1")):

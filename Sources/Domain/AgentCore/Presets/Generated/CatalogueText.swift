@@ -169,7 +169,7 @@ extension CatalogueEntry {
       case "cohere":
         ##"{"name":"cohere","title":"Cohere","kind":"secret","categories":["ai"],"allowedOrigins":["https://api.cohere.com"],"environment":["COHERE_API_KEY"],"page":"https://dashboard.cohere.com/api-keys"}"##
       case "crates-io":
-        ##"{"name":"crates-io","title":"crates.io","kind":"secret","categories":["packages"],"allowedOrigins":["https://crates.io"],"placement":{"in":"header","name":"Authorization","format":"{secret}"},"environment":["CARGO_REGISTRY_TOKEN"],"page":"https://crates.io/settings/tokens"}"##
+        ##"{"name":"crates-io","title":"crates.io","kind":"secret","categories":["packages"],"allowedOrigins":["https://crates.io","https://index.crates.io"],"placement":{"in":"header","name":"Authorization","format":"{secret}"},"environment":["CARGO_REGISTRY_TOKEN"],"page":"https://crates.io/settings/tokens"}"##
       case "datadog":
         ##"{"name":"datadog","title":"Datadog","kind":"secret","categories":["monitoring"],"allowedOrigins":["https://api.datadoghq.com","https://api.datadoghq.eu"],"placement":{"in":"header","name":"DD-API-KEY","format":"{secret}"},"environment":["DATADOG_API_KEY"],"page":"https://app.datadoghq.com/organization-settings/api-keys"}"##
       case "deepgram":

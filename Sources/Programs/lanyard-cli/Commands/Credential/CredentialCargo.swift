@@ -60,7 +60,7 @@ struct CredentialCargo: ParsableCommand {
         answer.beginObject()
         answer.member("kind", "get")
         // cargo sends it as it is, as the whole field.
-        answer.member("token", "Bearer ", token)
+        try answer.authorization("token", token)
         if let end = token.expiresAt {
           answer.member("cache", "expires")
           answer.member("expiration", end.seconds)
@@ -117,5 +117,10 @@ private struct CargoRequest {
     guard read.0 == 1 else { throw .usage("cargo asks in a version of the protocol that this program does not know.") }
     kind = read.1 ?? ""
     indexURL = read.2.map { $0.hasPrefix("sparse+") ? String($0.dropFirst(7)) : $0 }
+    if indexURL == Self.gitIndexOfCratesIO { indexURL = "https://index.crates.io/" }
   }
+
+  /// How cargo names crates.io, although it reads the sparse index (cargo 1.95, `publish` and `owner`). An account at GitHub must
+  /// not answer for it: its token would go to crates.io.
+  private static let gitIndexOfCratesIO = "https://github.com/rust-lang/crates.io-index"
 }

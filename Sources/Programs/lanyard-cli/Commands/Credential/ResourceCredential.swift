@@ -208,17 +208,29 @@ extension JSONWriter {
   /// - Throws: for one that stands in the URL, where no field can have it.
   mutating func field(_ credential: IssuedCredential, isList: Bool = false) throws(CommandFailure) {
     guard let name = credential.placement.fieldName else {
-      throw CommandFailure(
-        .other, name: "notAField",
-        "The key of this account stands in the URL, so no header field has it. Nothing was printed.",
-        hints: ["`lanyard request` and `lanyard exec --proxy` put it there."])
+      throw .elsewhere("The key of this account stands in the URL, so no header field has it.")
     }
-    let value = HeldBytes(capacity: 4096)
-    credential.withBytes { bytes in credential.placement.writeField(bytes) { value.append($0) } }
     key(name)
     if isList { beginArray() }
-    value.withBytes { string(utf8: $0) }
+    fieldValue(of: credential)
     if isList { endArray() }
+  }
+
+  /// A member with the value of `Authorization`.
+  ///
+  /// - Throws: for a credential that stands elsewhere.
+  mutating func authorization(_ name: StaticString, _ credential: IssuedCredential) throws(CommandFailure) {
+    guard credential.placement.fieldName?.lowercased() == "authorization" else {
+      throw .elsewhere("The key of this account does not stand in the field Authorization, where this tool sends it.")
+    }
+    key(name)
+    fieldValue(of: credential)
+  }
+
+  private mutating func fieldValue(of credential: IssuedCredential) {
+    let value = HeldBytes(capacity: 4096)
+    credential.withBytes { bytes in credential.placement.writeField(bytes) { value.append($0) } }
+    value.withBytes { string(utf8: $0) }
   }
 
   /// A member whose value is `prefix` and the token.
@@ -238,5 +250,14 @@ extension JSONWriter {
   func answer() throws(CommandFailure) {
     withBytes { Output.answer(bytes: $0) }
     try Output.checkAnswer()
+  }
+}
+
+extension CommandFailure {
+  /// The tool can't put the credential where the server looks for it.
+  fileprivate static func elsewhere(_ sentence: String) -> CommandFailure {
+    CommandFailure(
+      .other, name: "notAField", sentence + " Nothing was printed.",
+      hints: ["`lanyard request` and `lanyard exec --proxy` put it there."])
   }
 }
