@@ -751,6 +751,39 @@ class Secrets(Credentials):
             self.assertEqual(refusal["kind"], "other")
             self.assertIn("does not stand in the field Authorization", refusal["message"])
 
+    def test_a_user_name_never_gets_the_password_of_another(self):
+        """An account of another name is not used, active or not. One without a name counts where it is named."""
+        for name, more in (("mail", {"username": "alice@mail.example"}), ("ai", {})):
+            self.caller.call("provider.add", {"name": name, "kind": "secret", "allowedOrigins": [f"https://{name}.example"]})
+            self.caller.call("account.add", {"provider": name, "secret": f"secret-of-{name}", "alias": name, **more})
+        self.caller.call("provider.add", {
+            "name": "reg", "kind": "secret", "allowedOrigins": ["https://reg.example"],
+            "placement": {"in": "basic", "username": "robot"}})
+        self.caller.call("account.add", {"provider": "reg", "secret": "secret-of-reg", "alias": "reg"})
+
+        def password(user, *words, status=0, **environment):
+            ran = self.lanyard("credential", "password", "--user", user, *words, status=status, **environment)
+            if status:
+                self.assertEqual(ran.stdout, "", user)
+                return ran.stderr
+            return ran.stdout.strip()
+
+        for active in ("ai", "mail", "work"):
+            self.caller.call("account.switch", {"account": active})
+            self.assertEqual(password("Alice@mail.example"), "secret-of-mail")
+            self.assertEqual(password("robot"), "secret-of-reg")
+            for user in ("bob@mail.example", ""):
+                self.assertIn("No account with a key or a password has the user name", password(user, status=1))
+        # Named: by LANYARD_ACCOUNT where its name is unknown, by --account always.
+        self.assertEqual(password("bob@mail.example", LANYARD_ACCOUNT="ai"), "secret-of-ai")
+        self.assertEqual(password("alice@mail.example", LANYARD_ACCOUNT="ai"), "secret-of-mail")
+        for named in ("mail", "reg"):
+            password("bob@mail.example", status=1, LANYARD_ACCOUNT=named)
+        self.assertEqual(password("bob@mail.example", "-u", "mail"), "secret-of-mail")
+        self.caller.call("account.switch", {"account": "ai"})
+        self.caller.call("account.signOut", {"account": "mail", "mode": "soft"})
+        self.assertIn("lanyard login", password("alice@mail.example", status=4))
+
     def test_a_password_is_one_line_of_git_and_keyring(self):
         for number, secret in enumerate(("pass=word", "host=evil.example", "a b  c", "quit=1")):
             url = self.add(f"git{number}", secret)

@@ -13,7 +13,7 @@ struct CredentialPassword: ParsableCommand {
         passwordeval "lanyard credential password -u mail"
       """)
 
-  @Option(help: "The user name or mail address that the account has.")
+  @Option(help: "The user name or mail address that the account has. No account of another name is used.")
   var user: String?
 
   @OptionGroup var common: CommonOptions
@@ -34,20 +34,37 @@ struct CredentialPassword: ParsableCommand {
     }
   }
 
-  /// The account of `--account`; else the only one that is known by the user name; else the usual one.
+  /// The account of `--account`; else the only one that is known by the user name, signed out or not. One without a known name
+  /// counts where `LANYARD_ACCOUNT` or a `.lanyard` file names it.
+  ///
+  /// - Throws: where it would be the secret of another person.
   private func chosen(via agent: inout AgentConnection) throws(CommandFailure) -> ResourceCredential {
     guard let user, common.account == nil else { return try ResourceCredential.chosen(common, via: &agent) }
-    let folded = user.lowercased()
-    let found = try AccountInfo.all(via: &agent).filter { account in
-      account.kind == "secret" && account.state != "signedOut"
-        && [account.username, account.email].contains { $0?.lowercased() == folded }
+    let accounts = try AccountInfo.all(via: &agent).filter { $0.kind == "secret" }
+    // A grant may tell of accounts and not of providers.
+    let providers = accounts.contains { $0.username == nil } ? (try? ProviderInfo.all(via: &agent)) ?? [] : []
+    func names(of account: AccountInfo) -> [String] {
+      let username = account.username ?? providers.first { $0.name == account.provider }?.username
+      return [username, account.email].compactMap { $0?.lowercased() }
     }
+    let found = accounts.filter { names(of: $0).contains(user.lowercased()) }
     if found.count == 1 { return ResourceCredential(account: found[0].id) }
     guard found.isEmpty else {
       throw .usage(
         Text.shown("Several accounts have the user name \(user). Name one by --account."),
         hints: found.map { Text.shown($0.label) })
     }
-    return try ResourceCredential.chosen(common, via: &agent)
+    let selection = try AccountSelection.choose(argument: nil)
+    if case .active = selection.reason { throw unknown(user) }
+    let named = try AccountInfo.named(selection.selector, via: &agent)
+    guard names(of: named).isEmpty || named.kind != "secret" else { throw unknown(user) }
+    return ResourceCredential(account: named.id)
+  }
+
+  private func unknown(_ user: String) -> CommandFailure {
+    CommandFailure(
+      .other, name: "notFound",
+      Text.shown("No account with a key or a password has the user name \(user). Nothing was printed."),
+      hints: ["`lanyard list` shows the accounts. Name one by --account."])
   }
 }
