@@ -28,13 +28,41 @@ public struct Interruption: Sendable {
     lanyard_signals_unblock()
   }
 
+  /// What Ctrl-C writes to standard error. A handler of a signal may put nothing together: it stands ready.
+  nonisolated(unsafe) private static var lastWords = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+
   /// For commands without cleanup: Ctrl-C ends the process at once with 130. A closed pipe makes `write` fail instead
   /// of raising SIGPIPE.
-  public static func prepare() {
+  public static func prepare(json: Bool = false) {
     signal(SIGPIPE, SIG_IGN)
+    if json { lastWords = kept(failure.json + "\n") }
     // A shell starts background commands with SIGINT ignored; keep that.
-    let before = signal(SIGINT) { _ in _exit(ExitStatus.interrupted.rawValue) }
+    let before = signal(SIGINT) { _ in
+      _ = Glibc.write(STDERR_FILENO, Interruption.lastWords.baseAddress, Interruption.lastWords.count)
+      _exit(ExitStatus.interrupted.rawValue)
+    }
     if unsafeBitCast(before, to: Int.self) == 1 { signal(SIGINT, SIG_IGN) }
+  }
+
+  /// Performs a call that the agent finishes also when nobody waits for it: Ctrl-C then says so.
+  ///
+  /// - Parameter consequence: what goes on, and which command shows how it ends.
+  public static func telling<Value>(
+    _ consequence: String, json: Bool, _ call: () throws(CommandFailure) -> Value
+  ) throws(CommandFailure) -> Value {
+    let before = lastWords
+    let interrupted = CommandFailure(.interrupted, name: "interrupted", "Interrupted. \(consequence)")
+    lastWords = kept(json ? interrupted.json + "\n" : "\nlanyard: \(interrupted.message)\n")
+    defer { lastWords = before }
+    return try call()
+  }
+
+  /// Never freed: a signal may come at any moment.
+  private static func kept(_ text: String) -> UnsafeBufferPointer<UInt8> {
+    let bytes = Array(text.utf8)
+    let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
+    _ = buffer.initialize(from: bytes)
+    return UnsafeBufferPointer(buffer)
   }
 
   /// The failure of an interrupted command.

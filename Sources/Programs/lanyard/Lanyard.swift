@@ -8,7 +8,7 @@ import Glibc
     let arguments = CommandLine.arguments
     if let words = CredentialHelperName.arguments(of: arguments) { ExecReplacement.toFullProgram(words) }
     if let request = TokenRequest(arguments: arguments.dropFirst()) {
-      Interruption.prepare()
+      Interruption.prepare(json: request.json)
       end(json: request.json) { () throws(CommandFailure) in try request.run(begun: .begunInC()) }
     }
     if let request = PromptRequest(arguments: arguments.dropFirst()) {

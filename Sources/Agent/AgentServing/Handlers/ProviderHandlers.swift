@@ -51,6 +51,7 @@ enum ProviderAddHandler: MethodHandler {
         &provider, mayTakeClient: mayTakeClient, keepsRedirectPath: params.redirect?.path != nil)
     }
     do throws(AgentFailure) {
+      if Task.isCancelled { throw .cancelled }
       _ = try await call.agent.vault.commit { [provider] vault throws(AgentFailure) in
         try vault.providers.add(provider)
       }
@@ -270,6 +271,7 @@ enum ProviderTestHandler: MethodHandler {
       try vault.providers.provider(named: params.provider.text)
     }
     let findings = try await call.agent.providerTests.findings(of: provider, by: call.agent.setup)
+    if Task.isCancelled { throw .cancelled }
     return ProviderTest.Result(findings: findings.map { WireFinding($0) })
   }
 }

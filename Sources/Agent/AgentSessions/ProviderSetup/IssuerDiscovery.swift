@@ -80,6 +80,7 @@ package struct IssuerDiscovery: Sendable {
         }
       }
     }
+    if Task.isCancelled { throw .cancelled }
     if let elsewhere { return try await found(elsewhere, isElsewhere: true) }
     throw .provider(.document(failure))
   }
@@ -90,6 +91,7 @@ package struct IssuerDiscovery: Sendable {
     do throws(DocumentFailure) {
       return try await documents.issuer(in: document)
     } catch {
+      if Task.isCancelled { throw .cancelled }
       switch error {
       // One that leaves a request without an answer would do so with each.
       case .offline, .untrusted, .unavailable(status: 0, _): throw .provider(.document(error))

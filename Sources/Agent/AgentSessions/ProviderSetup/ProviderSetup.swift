@@ -45,7 +45,9 @@ package struct ProviderSetup: Sendable {
       var other = provider
       let issuer = provider.configuration.issuer
       other.configuration.issuer = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer + "/"
-      guard let found = try? await client(of: other).documents.discover() else { throw error }
+      let found = try? await client(of: other).documents.discover()
+      if Task.isCancelled { throw .cancelled }
+      guard let found else { throw error }
       (provider, metadata) = (other, found)
     }
     provider.learn(metadata, at: time.now(for: provider.configuration.name))

@@ -31,6 +31,7 @@ package struct MachineAdmission: Sendable {
     try await admission.groups.requireWritable()
     let device = try provider.deviceKey(by: dependencies.environment.keys)
     let (response, sentAt) = try await token(by: grant, at: provider, boundTo: device)
+    if Task.isCancelled { throw .cancelled }
     let deviceKey = response.isBound ? device : nil
     if deviceKey == nil, provider.refusesBearerTokens { throw .signIn(.notBound) }
     let now = dependencies.time.now(for: configuration.name)

@@ -73,6 +73,7 @@ package struct SecretAdmission: Sendable {
     }
     try await admission.groups.requireWritable()
     let (identity, owner) = try await owner(of: secret, given.username, at: provider)
+    if Task.isCancelled { throw .cancelled }
     let asked = Admission(
       identity: identity, provider: configuration.name, issuedBy: provider.issuingClient, alias: given.alias,
       displayName: owner.displayName, email: owner.email,

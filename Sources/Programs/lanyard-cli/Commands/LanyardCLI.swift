@@ -74,7 +74,7 @@ import JSONRPC
   static func main() {
     let words = Array(CommandLine.arguments.dropFirst())
     if words.first == SandboxEntry.word { SandboxEntry.run(words.dropFirst()) }
-    Interruption.prepare()
+    Interruption.prepare(json: asksForJSON(words))
     let options = words.prefix { $0 != "--" }
     if options.contains("--quiet") || options.contains("-q") { Output.beQuiet() }
     if let topic = HelpTopic.asked(in: words) {

@@ -142,7 +142,7 @@ struct Login: ParsableCommand {
       } else if let given = try givenSecret(at: provider, via: &agent) {
         id = given
       } else if isImport {
-        id = try ImportedToken(provider: provider, alias: alias, file: file).handOver(to: &agent)
+        id = try ImportedToken(provider: provider, alias: alias, file: file, json: common.json).handOver(to: &agent)
       } else {
         id = try signIn(at: provider, via: &agent)
       }

@@ -9,21 +9,27 @@ struct ImportedToken {
   var alias: String?
   /// Nil or `-` for stdin or the terminal.
   var file: String?
+  var json = false
+
+  static let goesOn =
+    "The sign-in goes on, since its token may be good only once: `lanyard list` shows whether the account is there."
 
   /// Sends the token; returns the id of its account.
   func handOver(to agent: inout AgentConnection) throws(CommandFailure) -> String {
     let token = try read()
     do throws(CommandFailure) {
-      return try agent.call("signIn.import") { writer in
-        writer.member("provider", provider)
-        writer.key("refreshToken")
-        token.withBytes { writer.string(utf8: $0) }
-        writer.member("alias", alias)
-      } result: { (result) throws(CommandFailure) in
-        guard let account = result["account"]?.string else {
-          throw CommandFailure(.other, name: "notUnderstood", "The agent's answer names no account.")
+      return try Interruption.telling(Self.goesOn, json: json) { () throws(CommandFailure) in
+        try agent.call("signIn.import") { writer in
+          writer.member("provider", provider)
+          writer.key("refreshToken")
+          token.withBytes { writer.string(utf8: $0) }
+          writer.member("alias", alias)
+        } result: { (result) throws(CommandFailure) in
+          guard let account = result["account"]?.string else {
+            throw CommandFailure(.other, name: "notUnderstood", "The agent's answer names no account.")
+          }
+          return account
         }
-        return account
       }
     } catch {
       let known = (try? ProviderInfo.all(via: &agent).map(\.name)) ?? []

@@ -20,7 +20,7 @@ struct ImportRun {
         result.removal = try store.remove(entry)
       } else {
         var agent = try common.connect()
-        let outcome = try TakeOver(entry: entry).run(via: &agent)
+        let outcome = try TakeOver(entry: entry, json: common.json).run(via: &agent)
         result.outcome = outcome
         if outcome.account != nil, removes { result.removal = try store.remove(entry) }
       }

@@ -5,6 +5,7 @@ import JSONRPC
 /// Takes one entry over: its provider, then its refresh token, which the agent uses at once.
 struct TakeOver {
   let entry: ImportEntry
+  let json: Bool
 
   struct Outcome {
     let provider: String
@@ -23,14 +24,16 @@ struct TakeOver {
       return Outcome(provider: provider, isProviderAdded: isAdded)
     }
     do throws(CommandFailure) {
-      let id = try agent.call("signIn.import") { writer in
-        writer.member("provider", provider)
-        writer.member("refreshToken", secret: token)
-      } result: { (result) throws(CommandFailure) in
-        guard let account = result["account"]?.string else {
-          throw CommandFailure(.other, name: "notUnderstood", "The agent's answer names no account.")
+      let id = try Interruption.telling(ImportedToken.goesOn, json: json) { () throws(CommandFailure) in
+        try agent.call("signIn.import") { writer in
+          writer.member("provider", provider)
+          writer.member("refreshToken", secret: token)
+        } result: { (result) throws(CommandFailure) in
+          guard let account = result["account"]?.string else {
+            throw CommandFailure(.other, name: "notUnderstood", "The agent's answer names no account.")
+          }
+          return account
         }
-        return account
       }
       var account = try AccountInfo.named(id, via: &agent)
       if account.alias == nil { account = try named(account, via: &agent) }

@@ -161,11 +161,15 @@ struct Logout: ParsableCommand {
   private func signOut(
     _ selector: String, showing account: AccountInfo?, via agent: inout AgentConnection
   ) throws(CommandFailure) -> SignOutOutcome {
-    var outcome = try agent.call("account.signOut") { writer in
-      writer.member("account", selector)
-      writer.member("mode", mode.rawValue)
-    } result: {
-      SignOutOutcome($0, of: account)
+    let goesOn =
+      "The sign-out goes on: `lanyard list` shows the account, `lanyard revocations` what is still to be sent."
+    var outcome = try Interruption.telling(goesOn, json: common.json) { () throws(CommandFailure) in
+      try agent.call("account.signOut") { writer in
+        writer.member("account", selector)
+        writer.member("mode", mode.rawValue)
+      } result: {
+        SignOutOutcome($0, of: account)
+      }
     }
     if outcome.tellsTime, let account { outcome.now = SessionInfo.now(of: account.id, via: &agent) }
     return outcome
