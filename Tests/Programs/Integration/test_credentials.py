@@ -308,6 +308,38 @@ class Choosing(SharedCredentials):
         self.lanyard("rule", "remove", "https://git.example/acme/*", status=1)
 
 
+class SignedOut(Credentials):
+    """Two people at a host that their provider lists."""
+
+    asked = {"protocol": "https", "host": "api.example"}
+
+    def sign_out(self, account):
+        self.caller.call("account.signOut", {"account": account, "mode": "soft"})
+
+    def test_a_named_account_is_told_and_no_other_one_answers(self):
+        self.sign_out("work")
+        _, ran = self.git("get", **self.asked, username="work", status=4)
+        self.assertIn("lanyard login --account work", ran.stderr)
+        lines = "protocol=https\nhost=api.example\n\n"
+        ran = self.lanyard("credential", "git", "get", input=lines, status=4, LANYARD_ACCOUNT="work")
+        self.assertIn("lanyard login --account work", ran.stderr)
+        self.assertNotIn(self.token("home"), ran.stdout)
+        chosen = self.caller.call("account.resolve", {"url": "https://api.example/x", "preferred": "work"})
+        self.assertEqual((chosen["account"], chosen["because"]), (self.alice, "preferred"))
+        # Nobody named one: the signed-in account answers.
+        answer, _ = self.git("get", **self.asked)
+        self.assertEqual(answer["password"], self.token("home"))
+
+    def test_the_only_account_of_the_host_is_told(self):
+        self.sign_out("work")
+        self.caller.call("account.forget", {"account": "work"})
+        self.sign_out("home")
+        _, ran = self.git("get", **self.asked, status=4)
+        self.assertIn("lanyard login --account home", ran.stderr)
+        _, ran = self.git("get", protocol="https", host="other.example")
+        self.assertEqual(ran.stderr, "")
+
+
 class OtherClocks(Credentials):
     """A provider whose clock is not this machine's."""
 

@@ -100,7 +100,7 @@ package struct RuleStore {
         names: profile.isErased
           ? []
           : [profile.alias?.text, profile.email, profile.secret?.username, profile.identity.subject].compactMap { $0 },
-        fitsByProvider: profile.signInStatus == .signedIn && providers.contains(profile.provider))
+        fitsByProvider: providers.contains(profile.provider), isSignedIn: profile.signInStatus == .signedIn)
     }
     do throws(ResourceAccount.Refusal) {
       return try ResourceAccount.choose(for: url, rules: all.map(\.decided), candidates: candidates, hints: hints)

@@ -4,6 +4,8 @@ public import AgentModel
 ///
 /// An account is considered only if a rule gives it this URL, or if its provider lists the URL's origin among its
 /// `allowedOrigins`. So no token goes to a host that the person did not name.
+///
+/// An account that is named is chosen also when it is signed out: the tool then hears that, and gets no other person's token.
 public struct ResourceAccount: Hashable, Sendable {
   /// What made the choice.
   public enum Basis: Hashable, Sendable {
@@ -48,13 +50,15 @@ public struct ResourceAccount: Hashable, Sendable {
     public let account: AccountID
     /// The alias, the e-mail address, the user name of a secret and the subject.
     public let names: [String]
-    /// True if its provider lists the URL's origin, and it is signed in.
+    /// True if its provider lists the URL's origin.
     public let fitsByProvider: Bool
+    public let isSignedIn: Bool
 
-    public init(account: AccountID, names: [String], fitsByProvider: Bool) {
+    public init(account: AccountID, names: [String], fitsByProvider: Bool, isSignedIn: Bool) {
       self.account = account
       self.names = names
       self.fitsByProvider = fitsByProvider
+      self.isSignedIn = isSignedIn
     }
   }
 
@@ -102,7 +106,7 @@ public struct ResourceAccount: Hashable, Sendable {
         selected.contains(candidate.account)
           && (candidate.fitsByProvider || covering.contains { $0.account == candidate.account })
       }
-      return ResourceAccount(try only(fitting.map(\.account)), .selector)
+      return ResourceAccount(try only(signedInFirst(fitting)).account, .selector)
     }
     let longest = covering.filter { rule in !covering.contains { $0.pattern.isLonger(than: rule.pattern) } }
     if let first = longest.first, Set(longest.map(\.account)).count == 1 {
@@ -112,29 +116,38 @@ public struct ResourceAccount: Hashable, Sendable {
       longest.isEmpty ? candidate.fitsByProvider : longest.contains { $0.account == candidate.account }
     }
     guard !fitting.isEmpty else { throw .noneFits }
-    func found(_ account: AccountID, _ basis: Basis) -> ResourceAccount {
+    func found(_ candidate: Candidate, _ basis: Basis) -> ResourceAccount {
       // Of several rules one is the reason, whatever chose it.
-      ResourceAccount(account, longest.first { $0.account == account }.map { .rule($0.name) } ?? basis)
+      ResourceAccount(
+        candidate.account, longest.first { $0.account == candidate.account }.map { .rule($0.name) } ?? basis)
     }
     if let user = hints.user, !user.isEmpty {
       let named = fitting.filter { $0.names.contains(user) }
-      if named.count == 1 { return found(named[0].account, .user) }
-      if named.count > 1 { throw .ambiguous(named.map(\.account)) }
+      if !named.isEmpty { return found(try only(signedInFirst(named)), .user) }
     }
     guard hints.preferred != nil || !hints.isFileChanged else { throw .changedFile }
     if let preferred = hints.preferred ?? hints.directory {
       guard !preferred.isEmpty else { throw .unknown }
       let named = fitting.filter { preferred.contains($0.account) }
-      if named.count == 1 { return found(named[0].account, hints.preferred == nil ? .directory : .preferred) }
-      if named.count > 1 { throw .ambiguous(named.map(\.account)) }
+      if !named.isEmpty {
+        return found(try only(signedInFirst(named)), hints.preferred == nil ? .directory : .preferred)
+      }
     }
-    if let active = fitting.first(where: { $0.account == hints.active }) { return found(active.account, .active) }
-    return ResourceAccount(try only(fitting.map(\.account)), .provider)
+    // Between accounts that a rule gives the URL to, none is passed over.
+    let unnamed = longest.isEmpty ? signedInFirst(fitting) : fitting
+    if let active = unnamed.first(where: { $0.account == hints.active }) { return found(active, .active) }
+    return ResourceAccount(try only(unnamed).account, .provider)
   }
 
-  private static func only(_ accounts: [AccountID]) throws(Refusal) -> AccountID {
-    guard let first = accounts.first else { throw .noneFits }
-    guard accounts.count == 1 else { throw .ambiguous(accounts) }
+  /// Those that are signed in; all, if none is.
+  private static func signedInFirst(_ candidates: [Candidate]) -> [Candidate] {
+    let signedIn = candidates.filter(\.isSignedIn)
+    return signedIn.isEmpty ? candidates : signedIn
+  }
+
+  private static func only(_ candidates: [Candidate]) throws(Refusal) -> Candidate {
+    guard let first = candidates.first else { throw .noneFits }
+    guard candidates.count == 1 else { throw .ambiguous(candidates.map(\.account)) }
     return first
   }
 }

@@ -6,8 +6,12 @@ struct ResourceAccountTests {
   private let url = HTTPURL("https://git.example/acme/app")!
   private let ids = (0..<3).map { AccountID(bytes: [UInt8](repeating: UInt8($0), count: 16))! }
 
-  private func candidates(fitting: Set<Int>) -> [ResourceAccount.Candidate] {
-    ids.enumerated().map { .init(account: $1, names: ["name\($0)"], fitsByProvider: fitting.contains($0)) }
+  private func candidates(fitting: Set<Int>, signedOut: Set<Int> = []) -> [ResourceAccount.Candidate] {
+    ids.enumerated().map {
+      .init(
+        account: $1, names: ["name\($0)", "all"], fitsByProvider: fitting.contains($0),
+        isSignedIn: !signedOut.contains($0))
+    }
   }
 
   private func rule(_ name: String, _ pattern: String, _ account: Int) -> ResourceAccount.Rule {
@@ -15,9 +19,11 @@ struct ResourceAccountTests {
   }
 
   private func choose(
-    rules: [ResourceAccount.Rule] = [], fitting: Set<Int> = [], _ hints: ResourceAccount.Hints = .init()
+    rules: [ResourceAccount.Rule] = [], fitting: Set<Int> = [], signedOut: Set<Int> = [],
+    _ hints: ResourceAccount.Hints = .init()
   ) throws(ResourceAccount.Refusal) -> ResourceAccount {
-    try ResourceAccount.choose(for: url, rules: rules, candidates: candidates(fitting: fitting), hints: hints)
+    try ResourceAccount.choose(
+      for: url, rules: rules, candidates: candidates(fitting: fitting, signedOut: signedOut), hints: hints)
   }
 
   @Test func withoutARuleOrAProvider_nothingFits() {
@@ -86,6 +92,30 @@ struct ResourceAccountTests {
     // An account that fits by its provider alone comes after those of a rule.
     #expect(throws: ResourceAccount.Refusal.ambiguous([ids[0], ids[1]])) {
       try choose(rules: rules, fitting: [2], .init(user: "name2"))
+    }
+  }
+
+  @Test func aNamedAccount_isChosenAlsoWhenItIsSignedOut() throws {
+    for hints in [
+      ResourceAccount.Hints(selected: [ids[0]], active: ids[1]), .init(user: "name0", active: ids[1]),
+      .init(preferred: [ids[0]], active: ids[1]), .init(directory: [ids[0]], active: ids[1]),
+    ] {
+      #expect(try choose(fitting: [0, 1], signedOut: [0], hints).account == ids[0])
+    }
+    // A name that several have means the one that is signed in.
+    #expect(try choose(fitting: [0, 1], signedOut: [0], .init(user: "all")).account == ids[1])
+    #expect(try choose(fitting: [0, 1], signedOut: [0], .init(preferred: ids)).account == ids[1])
+    #expect(throws: ResourceAccount.Refusal.ambiguous([ids[0], ids[1]])) {
+      try choose(fitting: [0, 1], signedOut: [0, 1], .init(user: "all"))
+    }
+  }
+
+  @Test func withoutAName_signedInAccountsComeFirst() throws {
+    #expect(try choose(fitting: [0, 1], signedOut: [0], .init(active: ids[0])).account == ids[1])
+    #expect(try choose(fitting: [0, 1], signedOut: [0, 1], .init(active: ids[0])).account == ids[0])
+    #expect(try choose(fitting: [0], signedOut: [0]).account == ids[0])
+    #expect(throws: ResourceAccount.Refusal.ambiguous([ids[0], ids[1]])) {
+      try choose(fitting: [0, 1], signedOut: [0, 1])
     }
   }
 
