@@ -21,7 +21,7 @@ let strict: [SwiftSetting] =
 enum Release {
   /// What others call many times for each request.
   case fast
-  /// The agent's own modules: a fifth less of the compiler's time (docs/decisions/0036-the-agent-is-six-modules.md).
+  /// Most of the agent's own modules: a fifth less of the compiler's time (docs/decisions/0036-the-agent-is-six-modules.md).
   case small
   /// What runs for milliseconds, seldom, or is not installed: the command line, the wire types, the agent's upkeep, the pages,
   /// tests, what reads schemas (docs/decisions/0034-the-release-is-what-is-tested.md).
@@ -195,8 +195,7 @@ let agent: [Target] = [
     [
       "AgentCore", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords", "AgentSessions",
       "AgentStore", "AgentVault", "JSONRPC", "Secrets",
-    ],
-    release: .small
+    ]
   ),  // decides about requests and operations, and performs them
   module(
     "AgentUpkeep", in: "Agent",
@@ -219,8 +218,7 @@ let agent: [Target] = [
       "Agent", "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts",
       "AgentProtocol", "AgentRecords", "AgentSessions", "AgentStore", "AgentUpkeep", "AgentVault", "AgentWire",
       "JSONRPC", "SecretJSON", "Secrets",
-    ],
-    release: .small
+    ]
   ),  // connections, method table, handlers
 ]
 
