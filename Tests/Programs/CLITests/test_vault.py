@@ -98,6 +98,11 @@ class VaultTests(Person):
         self.answer("unlock", "--pw-cmd", "echo right")
         self.assertEqual(agent.params("agent.unlock"), {"passphrase": "right"})
 
+    def test_a_passphrase_for_a_new_vault_under_another_protection_is_refused(self):
+        agent = self.vault(initialized=False, protection="secretService")
+        self.assertIn("lanyard key add passphrase", self.refused(2, "unlock", "--pw-cmd", "echo new"))
+        self.assertEqual(agent.methods(), ["agent.status"])
+
     def test_a_mistyped_passphrase_is_asked_for_again(self):
         agent = self.vault()
         asked = "(not shown): "

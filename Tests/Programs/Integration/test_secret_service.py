@@ -378,6 +378,11 @@ class RealKeyring(SessionFixture):
         self.refused(UNLOCK_FAILED, lambda: client.call("agent.initialize", {"protection": "secretService"}))
         session.end(process)
         _, keyring = self.start_keyring(session)
+        for params, path in (
+                ({"protection": "passphrase", "passphrase": "unused"}, "/protection"),
+                ({"protection": "secretService", "passphrase": "unused"}, "/passphrase")):
+            error = self.refused(-32602, lambda: client.call("agent.initialize", params))
+            self.assertEqual(error.data["path"], path, params)
         made = client.call("agent.initialize", {"protection": "secretService"})
         self.assertEqual(made, {"locked": False, "protection": "secretService"})
         self.assertRegex(keyring.secret(keyring.item()), KEY)

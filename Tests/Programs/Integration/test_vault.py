@@ -57,7 +57,15 @@ class Passphrase(AgentFixture):
         client = self.client(scene)
         self.assertEqual(client.call("agent.status")["protection"], "passphrase")
         self.refused(INVALID, lambda: client.call("agent.unlock"))
+        for params, path in (
+                ({"protection": "keyFile"}, "/protection"),
+                ({"protection": "keyFile", "passphrase": RIGHT}, "/protection"),
+                ({"protection": "secretService"}, "/protection"),
+                ({"protection": "passphrase"}, "/passphrase")):
+            error = self.refused(INVALID, lambda: client.call("agent.initialize", params))
+            self.assertEqual(error.data["path"], path, params)
         self.assertFalse(client.call("agent.status")["initialized"])
+        self.assertNotIn("key", os.listdir(scene.state))
         client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
         self.assertEqual([slot["protection"] for slot in client.call("agent.listKeySlots")["slots"]], ["passphrase"])
 

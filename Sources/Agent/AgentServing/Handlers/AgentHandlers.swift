@@ -134,28 +134,23 @@ enum AgentInitializeHandler: MethodHandler {
   static func handle(_ params: AgentInitialize.Params, _ call: Call) async throws(AgentFailure)
     -> AgentInitialize.Result
   {
-    switch params.protection {
-    case .passphrase:
-      guard let passphrase = params.passphrase else {
-        throw .invalidParameter("/passphrase", expected: "a passphrase, since it protects the vault")
-      }
-      try await call.agent.unlock(.agentInitialize) { (vault) async throws(AgentFailure) in
-        try await vault.initialize(passphrase: passphrase)
-      }
-    case .keyFile, .secretService, .systemdCredential:
-      let protection = params.protection.rawValue
-      if try await !call.agent.vault.status().isInitialized {
-        await call.agent.vault.unlockKeys(for: protection)
-      }
-      try await call.agent.unlock(.agentInitialize) { (vault) async throws(AgentFailure) in
-        // Once, under any protection: `agent.unlock` opens a vault that exists.
-        guard try await !vault.status().isInitialized else {
-          throw .invalidParameter("", expected: "a vault that is not made yet")
-        }
-        guard try await vault.open(protection: protection) == .open else {
-          throw .invalidParameter("/protection", expected: "the protection that this agent was started with")
-        }
-      }
+    let (protection, passphrase) = (params.protection.rawValue, params.passphrase)
+    // Once, under any protection: `agent.unlock` opens a vault that exists.
+    guard try await !call.agent.vault.status().isInitialized else { throw .vaultExists }
+    guard protection == call.agent.vault.dependencies.protection else {
+      throw .invalidParameter("/protection", expected: "the protection that this agent was started with")
+    }
+    guard (params.protection == .passphrase) == (passphrase != nil) else {
+      throw .invalidParameter(
+        "/passphrase",
+        expected: passphrase == nil
+          ? "a passphrase, since it protects the vault" : "no passphrase, since another key protects the vault")
+    }
+    await call.agent.vault.unlockKeys(for: protection)
+    try await call.agent.unlock(.agentInitialize) { (vault) async throws(AgentFailure) in
+      if let passphrase { return try await vault.initialize(passphrase: passphrase) }
+      // Another request may have made the vault meanwhile.
+      guard try await !vault.status().isInitialized, try await vault.openAgain() else { throw .vaultExists }
     }
     return AgentInitialize.Result(locked: false, protection: params.protection)
   }

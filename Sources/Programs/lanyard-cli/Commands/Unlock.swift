@@ -54,6 +54,11 @@ struct Unlock: ParsableCommand {
     let status = try agent.call("agent.status") { AgentInfo($0) }
     guard status.isLocked || !status.isInitialized else { return try unlock(via: &agent) }
     if isPrompted { return try unlock(via: &agent) }
+    if isGiven, !status.isInitialized, status.protection != "passphrase" {
+      throw .usage(
+        "A new vault is \(status.protectionWords), as this agent was started. No passphrase was set.",
+        hints: ["`lanyard unlock` makes the vault; then `lanyard key add passphrase` adds a passphrase."])
+    }
     if !isGiven, status.protection != "passphrase" {
       do throws(CommandFailure) {
         return try unlock(via: &agent)
