@@ -47,28 +47,25 @@ public enum Envelope {
   }
 
   /// The `method` in the beginning of a line, so that an over-long line is refused before its end; nil if it may still
-  /// follow.
+  /// follow. What stands behind the method may be malformed.
   ///
-  /// - Throws: `JSONScanner.Failure.malformed` if no continuation of these bytes is a request or a batch.
+  /// - Throws: a `JSONScanner.Failure` if no method was read and no continuation of these bytes is a request or a batch.
   public static func method(ofPrefix bytes: UnsafeRawBufferPointer) throws(JSONScanner.Failure) -> String? {
     var tape = JSONTape()
-    var isWhole = false
+    // What is no JSON has no method, and neither has a whole request without one.
+    var failure = JSONScanner.Failure.malformed
     do throws(JSONScanner.Failure) {
       try JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)
-      isWhole = true
-    } catch .incomplete {
+      if tape.entries.first?.kind == .array { return nil }
+    } catch {
       // The tape holds the values that were complete.
+      failure = error
     }
+    if let method = tape.topLevelString("method", in: bytes) { return method }
     switch tape.entries.first?.kind {
-    case .object?: break
-    case .array?: return nil
-    default: throw .malformed
+    case .object? where failure == .incomplete, .array? where failure == .incomplete: return nil
+    default: throw failure
     }
-    guard let method = tape.topLevelString("method", in: bytes) else {
-      if isWhole { throw .malformed }
-      return nil
-    }
-    return method
   }
 }
 

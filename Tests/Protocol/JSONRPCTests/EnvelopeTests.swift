@@ -86,13 +86,16 @@ import Testing
     #"{"params":{"method":"no"},"method":"secret.put","#, #"{"x":[],"y":{},"method":"secret.put""#,
     #"{"x":[[{}]],"\u006dethod":"secret.p\u0075t""#, #"{"method":"secret.put"}"#,
     #"{"method":"secret.put","method":"token.get""#,
+    // The line is no request, but its length is judged by its method.
+    #"{"method":"secret.put",01"#, #"{"method":"secret.put"}}"#, #"{"method":"secret.put","x":"\ud800""#,
+    #"{"method":"secret.put","x":"# + String(repeating: "[", count: 70),
   ])
   func method_isFoundInAPartialLine(text: String) { #expect(Self.method(text) == "secret.put") }
 
   /// A line that can become no request fails before its end.
   @Test(arguments: [
     "", " ", "  \t", "1", "12", "\"", "\"aaaa", "x", "tru", "null", "{}", #"{"a":1}"#, "{x", "[1,]", #"{"a":1}}"#,
-    #"{"method":"secret.put",01"#, #"{"a":"\x"#, "\u{FEFF}{",
+    #"{01,"method":"secret.put""#, #"[{"method":"secret.put"},]"#, #"{"a":"\x"#, "\u{FEFF}{",
   ])
   func partialLineThatCanBecomeNoRequest_fails(text: String) {
     #expect(throws: JSONScanner.Failure.self) {

@@ -72,7 +72,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   private func judgePrefix() {
     let mayGoOn = framer.withWaiting { prefix -> Bool? in
       do {
-        return try Envelope.method(ofPrefix: prefix).map { methods.carriesBody($0) == true }
+        return try Envelope.method(ofPrefix: prefix).map { carriesBody($0) }
       } catch {
         return false
       }
@@ -134,7 +134,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     } catch {
       mayHaveLeftSecretsOnStack = true
       cached.flush()
-      if line.count > Limits.lineBytes { return false }
+      if line.count > Limits.lineBytes, !carriesBody(try? Envelope.method(ofPrefix: line)) { return false }
       if Self.isBlank(line) { return true }
       refuse(FixedErrors.parseError)
       return true
@@ -167,8 +167,8 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   private func mayBeLong(_ root: JSONNode) -> Bool {
     let requests = root.kind == .array ? Array(root.elements) : [root]
-    return requests.allSatisfy { request in
-      request["method"]?.string.flatMap { methods.carriesBody($0) } == true
-    }
+    return requests.allSatisfy { carriesBody($0["method"]?.string) }
   }
+
+  private func carriesBody(_ method: String?) -> Bool { method.flatMap { methods.carriesBody($0) } == true }
 }
