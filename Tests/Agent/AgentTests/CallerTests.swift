@@ -194,6 +194,81 @@ import Testing
     }
   }
 
+  /// A grant that was presented while the vault was locked: the connection gets nothing until it presents it again.
+  @Test func grantPresentedWhileLocked_limitsTheConnectionFromThenOn() throws {
+    try SimulatedWorld(seed: 14).run { world in
+      _ = try await Self.people(world)
+      let owner = try world.client()
+      func grant(_ account: String, _ methods: String) async throws -> String {
+        let made = await owner.call(
+          "grant.create", #"{"client":"c","accounts":["\#(account)"],"methods":[\#(methods)]}"#)
+        let secret = try #require(made["secret"])
+        return #"{"client":{"name":"c","version":"1"},"grant":"\#(secret)"}"#
+      }
+      let tokens = try await grant("work", #""token.get","account.list""#)
+      let lists = try await grant("work", #""account.list","event.subscribe""#)
+      let (fresh, limited) = (try world.client(), try world.client())
+      #expect(await fresh.call("event.subscribe").code == nil)
+      #expect(await limited.call("agent.hello", tokens).code == nil)
+      #expect(await owner.call("agent.lock").code == nil)
+      _ = fresh.takeLines()
+      for client in [fresh, limited] {
+        #expect(await client.call("agent.hello", lists).code == 1001)
+        #expect(await client.call("agent.status").code == 1007)
+      }
+      #expect(await owner.call("agent.unlock").code == nil)
+      for client in [fresh, limited] {
+        #expect(await client.call("account.list").code == 1007)
+        #expect(await client.call("token.get", #"{"account":"work"}"#).code == 1007)
+      }
+      #expect(!fresh.takeLines().joined().contains("agent.unlocked"), "a subscription of before")
+      for client in [fresh, limited] {
+        #expect(await client.call("agent.hello", lists).code == nil)
+        #expect(await client.call("account.list").code == nil)
+        #expect(await client.call("token.get", #"{"account":"work"}"#).code == 1007)
+      }
+      // What limited it before still does.
+      #expect(await fresh.call("event.subscribe").code == nil)
+      #expect(await limited.call("event.subscribe").code == 1007)
+    }
+  }
+
+  /// A grant in a request that is not served limits nothing, so that nothing is served after it.
+  @Test(arguments: [
+    #"{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":{"client":{"name":"c","version":"1"},"grant":5}}"#,
+    #"{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":{"grant":"G","no":1}}"#,
+    #"{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":{"grant":"G","grant":"x"}}"#,
+    #"{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":{},"params":{"grant":"G"}}"#,
+    #"{"jsonrpc":"2.0","id":"h","method":"rpc.discover","method":"agent.hello","params":{"grant":"G"}}"#,
+    #"{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":["G"]}"#,
+    #"{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":"G"}"#,
+    #"{"jsonrpc":"2.0","method":"agent.hello","params":["G"]}"#,
+    #"{"id":"h","method":"agent.hello","params":{"grant":"G"}}"#,
+    #"[{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":["G"]}]"#,
+    #"{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":{"grant":"G",}}"#,
+  ])
+  func invalidHelloWithAGrant_refusesTheConnection(line: String) throws {
+    try SimulatedWorld(seed: 15).run { world in
+      _ = try await Self.people(world)
+      let client = try world.client()
+      client.write(line + "\n")
+      #expect(await client.call("token.get", #"{"account":"work"}"#).code == 1007)
+    }
+  }
+
+  @Test(arguments: [
+    #"{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":{"client":{"name":"c"}}}"#,
+    #"{"id":"h","method":"agent.hello"}"#, #"{"jsonrpc":"2.0","id":"h","method":"account.list","params":["G"]}"#,
+  ])
+  func invalidRequestThatCannotLimit_refusesNothing(line: String) throws {
+    try SimulatedWorld(seed: 16).run { world in
+      _ = try await Self.people(world)
+      let client = try world.client()
+      client.write(line + "\n")
+      #expect(await client.call("token.get", #"{"account":"work"}"#).code == nil)
+    }
+  }
+
   /// The disk refuses the revocation: the grant serves nothing all the same, and the disk is asked again.
   @Test(arguments: [false, true])
   func revocationThatTheDiskRefused_servesNothingAndIsTriedAgain(isLockedMeanwhile: Bool) throws {

@@ -100,11 +100,9 @@ package final class CallerGrantTable: Sendable {
   package func open(
     _ secret: Secret, on connection: UInt64, from access: CallerAccess, end: @escaping @Sendable () -> Void
   ) throws(AgentFailure) -> CallerAccess {
-    switch access {
-    case .refused: throw .caller(.grantRefused)
-    case .limited(let limits) where !limits.areOpen(at: clock.boot()): throw .caller(.grantRefused)
-    case .trusted, .limited, .unknown: break
-    }
+    let before = access.limits
+    if case .refused = access { throw .caller(.grantRefused) }
+    guard before?.areOpen(at: clock.boot()) ?? true else { throw .caller(.grantRefused) }
     let hash = CallerGrant.hash(of: secret)
     if let ownerHash, equalInConstantTime(hash, ownerHash) {
       // The person's own programs may do everything; a connection that is limited already stays so.
@@ -119,7 +117,7 @@ package final class CallerGrantTable: Sendable {
       guard let found, var limits = state.limits(of: found, left, at: clock.boot(), live: live(found.name)) else {
         throw .caller(.grantRefused)
       }
-      if case .limited(let before) = access {
+      if let before {
         // The connection presented this grant before: nothing changes.
         if before.grants.contains(found.name) { return before }
         limits = EffectiveGrant(before, and: limits)

@@ -14,6 +14,9 @@ package enum CallerAccess: Sendable {
   case limited(EffectiveGrant)
   /// Only methods that disclose nothing: every connection must bring a grant, and this one has not yet.
   case unknown
+  /// Only methods that disclose nothing, until the client presents its grant again: the vault was locked when it did.
+  /// `within` is what limited it before.
+  case unopened(within: EffectiveGrant?)
   /// Nothing at all. A restriction that failed never falls back to no restriction.
   case refused
 
@@ -21,7 +24,16 @@ package enum CallerAccess: Sendable {
   package var isServed: Bool {
     switch self {
     case .trusted, .limited: true
-    case .unknown, .refused: false
+    case .unknown, .unopened, .refused: false
+    }
+  }
+
+  /// What the connection's grants cover; nil for a connection that presented none.
+  package var limits: EffectiveGrant? {
+    switch self {
+    case .limited(let limits): limits
+    case .unopened(let limits): limits
+    case .trusted, .unknown, .refused: nil
     }
   }
 
@@ -30,7 +42,7 @@ package enum CallerAccess: Sendable {
     switch self {
     case .trusted: true
     case .limited(let limits): limits.permission.accounts.contains(account)
-    case .unknown, .refused: false
+    case .unknown, .unopened, .refused: false
     }
   }
 

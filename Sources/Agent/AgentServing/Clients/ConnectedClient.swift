@@ -68,14 +68,19 @@ final class ConnectedClient: Sendable {
     }
   }
 
-  /// Limits the connection to the grant with this secret. Any failure refuses the connection: a client that asked to be
-  /// limited is never served without a limit.
+  /// Limits the connection to the grant with this secret. A client that asked to be limited is never served without a
+  /// limit: while the vault is locked it has to ask again, and any other failure refuses the connection.
   func present(_ secret: Secret) throws(AgentFailure) {
+    let old = access
     do throws(AgentFailure) {
       let grants = connections.agent.callerGrants
-      let new = try grants.open(secret, on: id, from: access) { [weak self] in self?.refuseAll() }
+      let new = try grants.open(secret, on: id, from: old) { [weak self] in self?.refuseAll() }
       guard set(new) else { throw .caller(.grantRefused) }
       if case .limited(let limits) = new { connections.events.narrow(id, to: limits.permission, of: limits.grants) }
+    } catch .locked {
+      set(.unopened(within: old.limits))
+      connections.events.connectionEnded(id)
+      throw .locked
     } catch {
       refuseAll()
       throw error
@@ -92,13 +97,26 @@ final class ConnectedClient: Sendable {
   }
 
   /// True for a request that limits the connection to a grant.
-  func wouldLimit(_ name: String, _ params: JSONNode?) -> Bool {
-    name == AgentHello.name && params?.kind == .object && params?["grant"] != nil
+  func wouldLimit(_ name: String?, _ params: JSONNode?) -> Bool {
+    guard name == AgentHello.name, let params else { return false }
+    return params.kind != .object || params["grant"] != nil
   }
 
   /// Refuses the connection if an unserved request would have limited it.
-  func unserved(_ name: String, _ params: JSONNode?) {
+  func unserved(_ name: String?, _ params: JSONNode?) {
     if wouldLimit(name, params) { refuseAll() }
+  }
+
+  /// Refuses the connection if an invalid request would have limited it. A member may stand there twice.
+  func unserved(invalid request: JSONNode) {
+    for (key, method) in request.members where key.isText("method") {
+      for (key, params) in request.members where key.isText("params") { unserved(method.string, params) }
+    }
+  }
+
+  /// Refuses the connection if a line that is not JSON has this method: it may have had a grant.
+  func unserved(unreadable method: String?) {
+    if method == AgentHello.name { refuseAll() }
   }
 
   /// Notes that the client is not idle.

@@ -134,8 +134,10 @@ public final class Connection: Conversation, @unchecked Sendable {
     } catch {
       mayHaveLeftSecretsOnStack = true
       cached.flush()
-      if line.count > Limits.lineBytes, !carriesBody(try? Envelope.method(ofPrefix: line)) { return false }
+      let method = try? Envelope.method(ofPrefix: line)
+      if line.count > Limits.lineBytes, !carriesBody(method) { return false }
       if Self.isBlank(line) { return true }
+      client.unserved(unreadable: method)
       refuse(FixedErrors.parseError)
       return true
     }

@@ -79,7 +79,9 @@ final class RequestDispatcher: Sendable {
   /// - Parameter node: the whole request.
   func take(_ envelope: Envelope, of node: JSONNode, slot: AnswerSlot) {
     switch envelope {
-    case .invalid(let rawID): slot.fill(rawID, FixedErrors.invalidRequest)
+    case .invalid(let rawID):
+      client.unserved(invalid: node)
+      slot.fill(rawID, FixedErrors.invalidRequest)
     case .request(nil, let method, let params): takeNotification(node, method.string ?? "", params)
     case .request(let rawID?, let method, let params): takeRequest(node, rawID, method.string ?? "", params, slot)
     }

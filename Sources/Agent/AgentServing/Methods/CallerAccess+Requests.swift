@@ -18,7 +18,7 @@ extension CallerAccess {
     switch self {
     case .trusted: return nil
     case .refused: throw .caller(.grantRefused)
-    case .unknown:
+    case .unknown, .unopened:
       guard method.underGrant == .always else { throw .caller(.grantNeeded) }
       return nil
     case .limited(let limits):

@@ -219,7 +219,7 @@ extension CallerFailure {
       "The grant of this connection does not cover this request. Nothing was done; `lanyard grant create` creates a grant that covers more."
     case .noGrant: "This connection has no grant, so that nothing limits it: there is no access to ask for."
     case .grantNeeded:
-      "This agent serves only callers with a grant. Present one in `agent.hello`; `lanyard grant create` creates it."
+      "This connection is served only with a grant. Present one in `agent.hello`; `lanyard grant create` creates it."
     case .grantRefused:
       "The grant of this connection was refused, has expired, or was revoked. The agent does nothing more on this connection: connect again."
     }

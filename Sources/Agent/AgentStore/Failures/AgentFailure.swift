@@ -170,7 +170,7 @@ package enum SignedOutUse: Sendable {
 package enum CallerFailure: Hashable, Sendable {
   /// The grant does not cover this method or account, or there is no such account: the same for each.
   case notCovered
-  /// The agent serves only callers with a grant.
+  /// The agent serves only callers with a grant, or this one presented it while the vault was locked.
   case grantNeeded
   /// The method is for callers with a grant.
   case noGrant
