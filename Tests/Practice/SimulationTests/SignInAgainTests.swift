@@ -37,6 +37,24 @@ import Testing
     }
   }
 
+  /// The named account was forgotten while the person signed in: no other person is to blame, and nothing is kept.
+  @Test func accountForgottenDuringTheSignIn_isNotFound() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let client = try world.client()
+      let begun = await client.call("signIn.begin", #"{"provider":"idp","flow":"browser","account":"work"}"#)
+      let id = try #require(begun["signIn"], "\(begun)")
+      let location = try scene.provider.idp.authorize(url: try #require(begun["authorizationUrl"]), as: "alice")
+      #expect(await client.call("account.signOut", #"{"account":"work","mode":"soft"}"#).error == nil)
+      #expect(await client.call("account.forget", #"{"account":"\(scene.account)"}"#).error == nil)
+      _ = await world.browser.visit(location)
+      #expect(await client.call("signIn.wait", #"{"signIn":"\(id)"}"#).code == 2001)
+      #expect(await client.call("account.list").result?["accounts"]?.arrayValue?.isEmpty == true)
+      await world.clock.sleep(for: .seconds(30))
+      #expect(scene.provider.idp.activeRefreshTokens().isEmpty)
+    }
+  }
+
   /// With a PIN, kept data opens only with the PIN, and the account is the same one.
   @Test func pin_survivesASoftSignOut() throws {
     try scenario { world in

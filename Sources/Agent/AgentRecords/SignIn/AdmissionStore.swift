@@ -131,7 +131,9 @@ package struct AdmissionStore {
     guard live.issuer(of: admission.issuedBy) != nil else { throw .signIn(.cancelled) }
     let known = try known(admission)
     if let expected = admission.expected, known?.id != expected {
-      throw .signIn(admission.secret == nil ? .otherPerson : .secretOfAnother(try taker(admission, expected)))
+      // Throws `.accountNotFound` if the account was forgotten meanwhile.
+      let named = try vault.directory.profile(.id(expected))
+      throw .signIn(admission.secret == nil ? .otherPerson : .secretOfAnother(taker(admission, named)))
     }
     if let limits = admission.limits, known.map({ limits.covers($0.id) }) != true { throw .caller(.notCovered) }
     if let alias = admission.alias { try vault.directory.requireFree(alias, for: known?.id) }
@@ -194,8 +196,8 @@ package struct AdmissionStore {
     return named.signInStatus == .signedIn ? named : nil
   }
 
-  private func taker(_ admission: Admission, _ expected: AccountID) throws(AgentFailure) -> SecretTaker {
-    guard try vault.directory.profile(.id(expected)).signInStatus != .signedIn else { return .signedIn }
+  private func taker(_ admission: Admission, _ named: AccountProfile) -> SecretTaker {
+    guard named.signInStatus != .signedIn else { return .signedIn }
     return admission.identity.isOfSecret ? .signedOutUnproven : .signedOut
   }
 
