@@ -365,7 +365,7 @@ extension CallerGrantTable {
     let matching =
       found.contains { $0.name == grant } ? found.filter { $0.name == grant } : found.filter { $0.client == grant }
     guard let match = matching.first, let permission = self.limits(of: match.name)?.permission else {
-      throw .notFound(.callerGrant)
+      throw notFound
     }
     guard matching.count == 1 else {
       throw .invalidParameter("/grant", expected: "the id of a grant: several have a client of this name")

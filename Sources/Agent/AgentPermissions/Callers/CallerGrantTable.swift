@@ -196,6 +196,9 @@ package final class CallerGrantTable: Sendable {
     }
   }
 
+  /// The failure for an unknown grant: `locked` while nothing is known of grants.
+  package var notFound: AgentFailure { state.withLock { $0.grants == nil } ? .locked : .notFound(.callerGrant) }
+
   /// The name of a grant's client.
   package func client(of name: String) -> String? { state.withLock { $0.grants?[name]?.client } }
 

@@ -192,7 +192,7 @@ final class AuthorizationCodeFlow {
         "/signIn", expected: "a sign-in by browser or paste; one by device ends by itself, once the person has agreed")
     }
     let hasOthers = try await providers.hasOthers(than: job.provider)
-    guard let job = signIns.jobs[id], job.isPending else { return try await signIns.progress(id) }
+    guard let job = signIns.jobs[id], job.isPending else { return signIns.outcome(of: id) }
     guard !job.isAnswered else { return try await signIns.wait(id) }
     let code: Secret
     var hasState = true

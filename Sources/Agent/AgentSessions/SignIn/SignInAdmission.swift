@@ -59,6 +59,8 @@ struct SignInAdmission: Sendable {
       // Such a commit may have landed, and only the next start tells: the account may own the token then.
       if error.storeFailure == .inputOutput { throw error }
       let wasSpent = await disown(answer, at: client.provider, of: person?.identity)
+      // The lock cancels sign-ins, also one that it overtakes here.
+      if case .locked = error, answer.job != nil { throw .signIn(.cancelled) }
       guard answer.imported != nil, wasSpent else { throw error }
       throw .signIn(.importedTokenSpent(error))
     }

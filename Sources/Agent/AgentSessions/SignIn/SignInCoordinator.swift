@@ -204,8 +204,7 @@ package actor SignInCoordinator {
     } onCancel: {
       dependencies.background.start { await self.leave(id, waiter) }
     }
-    guard let status = self.status(of: id) else { throw await notFound() }
-    return status
+    return outcome(of: id)
   }
 
   private func impatientCallersLeave() -> BootInstant? { waiters.resumeImpatient(at: clock.boot()) }
@@ -215,6 +214,9 @@ package actor SignInCoordinator {
 
   @inline(never) private func status(of id: String) -> SignInJob.Status? { jobs[id]?.status }
 
+  /// The status of a sign-in that there was: the lock forgets those that it cancels.
+  @inline(never) func outcome(of id: String) -> SignInJob.Status { status(of: id) ?? .failed(.signIn(.cancelled)) }
+
   @inline(never) private func isPending(_ id: String) -> Bool { jobs[id]?.isPending == true }
 
   @inline(never) private func isSeen(_ id: String, within grant: EffectiveGrant?) -> Bool {
@@ -223,11 +225,6 @@ package actor SignInCoordinator {
 
   /// A locked vault has forgotten all sign-ins.
   package func notFound() async -> AgentFailure { await dependencies.vault.isOpen ? .notFound(.signIn) : .locked }
-
-  package func progress(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
-    guard let status = status(of: id) else { throw await notFound() }
-    return status
-  }
 
   /// What came to the redirect URI of a sign-in and was refused.
   package func refusals(of id: String) -> SignInJob.Refusals { jobs[id]?.refusals ?? SignInJob.Refusals() }
@@ -250,10 +247,10 @@ package actor SignInCoordinator {
     for id in jobs.keys { finish(id, .failed(.shuttingDown)) }
   }
 
-  /// Fails every sign-in with `.locked`: no account could be made now, and the person begins again after the unlocking.
+  /// Cancels every sign-in: no account could be made now, and the person begins again after the unlocking.
   /// A provider's answer in flight then has no account, and its token is revoked.
   package func vaultWasLocked() {
-    for id in jobs.keys.sorted() { finish(id, .failed(.locked)) }
+    for id in jobs.keys.sorted() { finish(id, .failed(.signIn(.cancelled))) }
     // Each one has its provider with it, and that its secret.
     jobs = [:]
   }

@@ -20,7 +20,8 @@ extension SignInFailure {
       The person did not sign in in time. \(refused == 1 ? "A request" : "\(refused) requests") to the address where the \
       answer comes back could not be taken: \(last.meaning). Begin again; nothing was changed.
       """
-    case .cancelled: "The sign-in was cancelled. Nothing was changed."
+    case .cancelled:
+      "The sign-in was cancelled: by a program, or because the vault was locked or its provider changed. Nothing was changed."
     case .denied, .answer(.denied):
       "The sign-in was denied at the provider, by you or by its rules: it may have disabled the account, and its page in the browser may say more. Nothing was changed."
     case .otherPerson:
