@@ -38,7 +38,10 @@ enum AgentHelloHandler: OrderedMethodHandler {
       limits: WireAgentLimits(
         lineBytes: Limits.lineBytes, bodyLineBytes: Limits.bodyLineBytes, nesting: Limits.nesting,
         requestsInFlight: call.connections.limits.requestsInFlight, connections: call.connections.limits.connections,
-        lineSeconds: Int(Limits.lineSeconds), eventBacklogBytes: Limits.eventBacklogBytes))
+        lineSeconds: Int(Limits.lineSeconds), eventBacklogBytes: Limits.eventBacklogBytes,
+        waitingBytes: Limits.waitingBytes,
+        connectionsOfOneProcess: min(ConnectionPlaces.ofOneProcess, call.connections.limits.connections),
+        subscriptions: EventHub.subscriptionsPerConnection))
   }
 }
 

@@ -340,6 +340,12 @@ public struct WireAgentLimits: WireWritable, Sendable {
   public var lineSeconds: Int
   /// Above this, a client that does not read loses events and gets `event.gap`.
   public var eventBacklogBytes: Int
+  /// Lines of one connection that wait; then it is not read until half of them have begun.
+  public var waitingBytes: Int?
+  /// A process that has so many makes room by one of its own.
+  public var connectionsOfOneProcess: Int?
+  /// Of one connection.
+  public var subscriptions: Int?
 
   public init(
     lineBytes: Int,
@@ -348,7 +354,10 @@ public struct WireAgentLimits: WireWritable, Sendable {
     requestsInFlight: Int,
     connections: Int,
     lineSeconds: Int,
-    eventBacklogBytes: Int
+    eventBacklogBytes: Int,
+    waitingBytes: Int? = nil,
+    connectionsOfOneProcess: Int? = nil,
+    subscriptions: Int? = nil
   ) {
     self.lineBytes = lineBytes
     self.bodyLineBytes = bodyLineBytes
@@ -357,6 +366,9 @@ public struct WireAgentLimits: WireWritable, Sendable {
     self.connections = connections
     self.lineSeconds = lineSeconds
     self.eventBacklogBytes = eventBacklogBytes
+    self.waitingBytes = waitingBytes
+    self.connectionsOfOneProcess = connectionsOfOneProcess
+    self.subscriptions = subscriptions
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -375,6 +387,18 @@ public struct WireAgentLimits: WireWritable, Sendable {
     writer.integer(lineSeconds)
     writer.key("eventBacklogBytes")
     writer.integer(eventBacklogBytes)
+    if let waitingBytes {
+      writer.key("waitingBytes")
+      writer.integer(waitingBytes)
+    }
+    if let connectionsOfOneProcess {
+      writer.key("connectionsOfOneProcess")
+      writer.integer(connectionsOfOneProcess)
+    }
+    if let subscriptions {
+      writer.key("subscriptions")
+      writer.integer(subscriptions)
+    }
     writer.endObject()
   }
 }
