@@ -49,7 +49,7 @@ public enum Envelope {
   /// The `method` in the beginning of a line, so that an over-long line is refused before its end; nil if it may still
   /// follow. What stands behind the method may be malformed.
   ///
-  /// - Throws: a `JSONScanner.Failure` if no method was read and no continuation of these bytes is a request or a batch.
+  /// - Throws: if no method was read and no continuation of these bytes is a request or a batch.
   public static func method(ofPrefix bytes: UnsafeRawBufferPointer) throws(JSONScanner.Failure) -> String? {
     var tape = JSONTape()
     // What is no JSON has no method, and neither has a whole request without one.
