@@ -24,7 +24,7 @@ extension Call {
   func sees(_ profile: AccountProfile) -> Bool { access.covers(profile.id) }
 
   /// The grant that limits the caller; nil if no grant does.
-  var limits: EffectiveGrant? { access.limits }
+  var limits: EffectiveGrant? { if case .limited(let limits) = access { limits } else { nil } }
 
   /// The only scopes that count for the caller; nil for all.
   var scopeLimit: Set<String>? { limits?.permission.scopes }
