@@ -55,7 +55,7 @@ struct Unlock: ParsableCommand {
     guard status.isLocked || !status.isInitialized else { return try unlock(via: &agent) }
     if isPrompted { return try unlock(via: &agent) }
     if isGiven, !status.isInitialized, status.protection != "passphrase" {
-      throw .usage(
+      throw CommandFailure.usage(
         "A new vault is \(status.protectionWords), as this agent was started. No passphrase was set.",
         hints: ["`lanyard unlock` makes the vault; then `lanyard key add passphrase` adds a passphrase."])
     }
