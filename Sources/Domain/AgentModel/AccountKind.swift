@@ -6,4 +6,7 @@ public enum AccountKind: String, CaseIterable, Hashable, Sendable {
   case secret
   /// A machine identity, which gets its tokens without a person.
   case client
+
+  /// A person signs in, and may do so as a server demands.
+  public var hasSignIn: Bool { self == .openid }
 }

@@ -182,4 +182,14 @@ import Testing
     #expect(grant.machine.grant.audiences.key(ofFingerprint: "fp3") == .mail)
     #expect(grant.machine.grant.audiences.key(ofFingerprint: "other") == nil)
   }
+
+  @Test func replacedToken_isNotCurrent() {
+    var grant = Grant.fresh()
+    grant.wants(.forced, .mail)
+    grant.succeeds()
+    grant.wants(.forced, .mail)
+    grant.succeeds()
+    let current = ["fp1", "fp2", "fp3", "other"].filter { grant.machine.grant.audiences.hasCurrent(fingerprint: $0) }
+    #expect(current == ["fp1", "fp3"])
+  }
 }

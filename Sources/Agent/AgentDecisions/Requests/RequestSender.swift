@@ -207,7 +207,7 @@ package final class RequestSender: Sendable {
     RequestMachine(
       method: request.method, target: try sendings.target(by: route),
       hasKey: request.hasIdempotencyKey, allowsAuthRetry: request.allowsAuthRetry,
-      followsRedirects: route.placement?.isInURL != true, hasSignIn: route.placement == nil)
+      followsRedirects: route.placement?.isInURL != true, hasSignIn: route.provider.configuration.kind.hasSignIn)
   }
 
   /// The provider as it is now: a person may have changed its origins or its authorities since the last look, have

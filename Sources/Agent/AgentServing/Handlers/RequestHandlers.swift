@@ -19,7 +19,8 @@ enum RequestAuthorizeHandler: MethodHandler {
     // The caller sends by what the administrator's files say now, and not at their next look.
     if params.trust == true { await call.agent.lookAgain() }
     let account = try await call.agent.accounts.actor(params.account)
-    try TokenRejectHandler.refuse(demandIn: params.challenge, of: account.id, call)
+    try await TokenRejectHandler.refuse(
+      demandIn: params.challenge, against: params.rejected, of: account, call)
     let wanted = RequestToAuthorize(
       account: account.id, method: params.method, hasBody: params.hasBody,
       url: String(params.url.prefix { $0 != "#" }),

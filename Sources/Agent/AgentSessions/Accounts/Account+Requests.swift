@@ -92,6 +92,23 @@ extension Account {
       patience: TokenMachine.callersPatience)
   }
 
+  /// What a challenge that a caller tells of demands of the person (RFC 9470 §3). Nil where another token may serve: if
+  /// the one with this fingerprint is replaced already. Nil too for an account without sign-ins.
+  ///
+  /// - Parameter fingerprint: of the token that the resource refused; nil: the current one.
+  package func demand(
+    in challenge: String, against fingerprint: String?
+  ) async throws(AgentFailure) -> InteractionDemand? {
+    guard let demand = InteractionDemand(told: challenge) else { return nil }
+    try await load()
+    guard let loaded, loaded.profile.kind.hasSignIn else { return nil }
+    guard let fingerprint else { return demand }
+    let isCurrent =
+      loaded.machine.grant.audiences.hasCurrent(fingerprint: fingerprint)
+      || rareParts.derived?.key(ofFingerprint: fingerprint) != nil
+    return isCurrent ? demand : nil
+  }
+
   private func leave(_ waiter: UInt64) {
     loaded?.machine.waiterLeft(waiter)
     waiting.answer(waiter, .failure(.cancelled))

@@ -29,7 +29,7 @@ struct SignInProviders: Sendable {
     _ name: String, with suffices: (ServerMetadata.Endpoints) -> Bool
   ) async throws(AgentFailure) -> Provider {
     var provider = try await dependencies.vault.provider(named: name)
-    guard provider.configuration.kind == .openid else {
+    guard provider.configuration.kind.hasSignIn else {
       throw .invalidParameter(
         "/provider", expected: "a provider with a sign-in; `account.add` adds the accounts of this one")
     }
@@ -68,7 +68,7 @@ struct SignInProviders: Sendable {
     return try await dependencies.vault.read { vault throws(AgentFailure) in
       // At one that has no sign-in no answer begins.
       vault.providerTable.all.filter {
-        $0.key != name && $0.value.configuration.kind == .openid && isMeant($0.value)
+        $0.key != name && $0.value.configuration.kind.hasSignIn && isMeant($0.value)
       }.min { $0.key < $1.key }?.value
     }
   }

@@ -42,6 +42,12 @@ public struct InteractionDemand: Hashable, Sendable {
     scopes = Self.list(parameters["scope"]).filter { ScopeSet.isName($0) }
   }
 
+  /// The demand of a challenge that a caller tells of. Missing scopes are none: `token.get` takes them.
+  public init?(told challenge: String) {
+    self.init(
+      AuthenticationChallenge.all(in: [challenge]).filter { $0.parameters["error"] != Self.insufficientScope })
+  }
+
   /// The length of `claims` in bytes, and the number and length of list items, that an error of the contract has.
   static let maximumClaims = 16_384
   static let maximumItems = 128
@@ -51,8 +57,9 @@ public struct InteractionDemand: Hashable, Sendable {
 
   /// RFC 9470 §3, RFC 6750 §3.1, and the claims challenge of Microsoft Entra.
   private static let errors: Set<String> = [
-    "insufficient_user_authentication", "insufficient_scope", "insufficient_claims",
+    "insufficient_user_authentication", insufficientScope, "insufficient_claims",
   ]
+  private static let insufficientScope = "insufficient_scope"
 
   private static func list(_ text: String?) -> [String] {
     let items = (text ?? "").split(separator: " ").filter { $0.utf8.count <= maximumItemBytes }.map(String.init)

@@ -70,7 +70,7 @@ public struct RequestMachine: Sendable {
   ///   - hasKey: the request has an idempotency key, so that the server performs it once even if it comes twice.
   ///   - allowsAuthRetry: a refused token may be replaced, and the request sent again.
   ///   - followsRedirects: false for a credential in the URL, which the server may repeat in the next one.
-  ///   - hasSignIn: a sign-in could bring what a challenge demands; false for a secret, which has what it was made for.
+  ///   - hasSignIn: a sign-in could bring what a challenge demands; false for a secret or a machine.
   public init(
     method: String, target: RequestTarget, hasKey: Bool, allowsAuthRetry: Bool, followsRedirects: Bool = true,
     hasSignIn: Bool = true

@@ -89,6 +89,11 @@ extension TokenMachine {
     /// The audiences for which the provider wants the person, with the claims that it asked for.
     var interactions: [TokenKey: String?] { all(\.interaction).mapValues(\.claims) }
 
+    /// The token with this fingerprint was not replaced.
+    public func hasCurrent(fingerprint: String) -> Bool {
+      known.contains { $0.facts.token?.fingerprint == fingerprint }
+    }
+
     /// The key of the token with this fingerprint; nil if it is none of the last.
     public func key(ofFingerprint fingerprint: String) -> TokenKey? {
       known.first { $0.facts.token?.fingerprint == fingerprint }?.key

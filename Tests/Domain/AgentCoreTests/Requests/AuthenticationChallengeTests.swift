@@ -95,6 +95,19 @@ import Testing
     #expect(demand("Basic realm=x", #"Negotiate, Bearer error="insufficient_scope", scope=a"#)?.scopes == ["a"])
   }
 
+  @Test func toldChallenge_demandsAsTheServersOwn_butForMissingScopes() {
+    for challenge in [
+      #"Bearer error="insufficient_user_authentication", acr_values="gold", max_age="5", scope="write""#,
+      #"DPoP error="insufficient_claims", claims="eyJ4Ijp7fX0=""#, #"Bearer error="invalid_token""#,
+      #"Basic error="insufficient_user_authentication""#,
+    ] {
+      #expect(InteractionDemand(told: challenge) == demand(challenge))
+    }
+    #expect(InteractionDemand(told: #"Bearer error="insufficient_scope", scope="write""#) == nil)
+    let both = #"Bearer error="insufficient_scope", DPoP error="insufficient_claims", claims="x""#
+    #expect(InteractionDemand(told: both)?.claims == "x")
+  }
+
   @Test func valuesBeyondTheContract_areLeftOut() {
     for age in ["-1", "1.5", "soon", "9007199254740992"] {
       let asked = demand(#"Bearer error="insufficient_user_authentication", max_age="\#(age)""#)
