@@ -79,6 +79,7 @@ extension AgentFailure {
       "registrationRefused"
     case .provider(.registration(.redirected)): "redirected"
     case .provider(.pkceNotOffered): "pkceNotOffered"
+    case .provider(.pushRefused(let error)): error
     case .provider(.redirectShared): "redirectShared"
     case .provider(.unsupportedDetails): "unsupportedAuthorizationDetails"
     case .provider(.document(let failure)) where kind == .providerMisconfigured: failure.wireReason
@@ -125,6 +126,8 @@ extension AgentFailure {
     case .request(.untrusted, _, _), .originNotAllowed, .originServed, .notBound: [.administrator]
     case .challenged: [.interact, .reauthenticate]
     case .signIn(.exchange(.offline)), .provider(.document(.offline)), .provider(.registration(.offline)): [.connect]
+    case .signIn(.exchange(.misconfigured)), .signIn(.exchange(.untrustedServer)), .provider(.pushRefused):
+      [.administrator]
     case .signIn(.answerRejected(let failure, _)): failure.wireRemedies
     case .signIn(.importedTokenSpent(let failure)): failure.mayPass ? [] : failure.wireRemedies
     case .stepUp(.wrong, _, _), .stepUp(.required, _, _): [.stepUp]

@@ -17,7 +17,7 @@ extension SignInFailure {
     case .otherPerson, .identity(.tenantMissing), .secretOfAnother: TokenMachine.identityMismatch
     case .secretRefused: TokenMachine.secretRefused
     case .installationRefused(let reason): reason
-    case .exchange(.misconfigured(ProviderClient.noSubject)): ProviderClient.noSubject
+    case .exchange(.misconfigured(let reason)): reason
     case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState,
       .wholeAddressNeeded:
       "malformedAnswer"
@@ -41,7 +41,7 @@ extension SignInFailure {
     case .exchange(.unknownOutcome): "answerLost"
     case .exchange(.transient(let reason, _)): reason
     case .exchange(.offline(let failure)): failure.isOfThisSide ? failure.word : nil
-    case .exchange(.untrustedServer), .exchange(.misconfigured), .tooMany: nil
+    case .exchange(.untrustedServer), .tooMany: nil
     case .answerRejected(let failure, _), .importedTokenSpent(let failure): failure.wireReason
     }
   }
