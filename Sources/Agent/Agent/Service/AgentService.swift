@@ -243,14 +243,14 @@ package final class AgentService: Sendable {
 
   package var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }
 
-  /// Accepts no new work and refuses the waiters; exchanges in flight run to their end, so that no answer is lost.
+  /// Accepts no new work. Exchanges in flight run to their end and answer their callers, so that no answer is lost; those
+  /// that stand in line send nothing, and their callers are refused.
   package func shutDown() {
     guard !shuttingDown.exchange(true, ordering: .relaxed) else { return }
     environment.signals.stop()
     approvals.shutDown()
     background.start { [self] in
       await signIns.closeAll()
-      await accounts.tellShuttingDown()
       operations.shutDown()
       gate.close()
       background.stop()

@@ -94,7 +94,8 @@ package final class BackgroundWork: Sendable {
     return nil
   }
 
-  /// Starts work that only waits for a moment: it is cancelled when everything else has ended.
+  /// Starts work that nothing waits for, such as one that waits for a moment, also after `stop()`: it is cancelled when
+  /// everything else has ended.
   package func startTimer(_ work: @escaping Work) { addTimer.yield(work) }
 
   /// Returns when `stop()` was called and everything that was started has ended.

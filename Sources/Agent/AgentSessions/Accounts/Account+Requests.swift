@@ -71,7 +71,8 @@ extension Account {
         renewal.watch(self)
       }
     } onCancel: {
-      dependencies.background.start { await self.leave(waiter) }
+      // As a timer, which runs while the agent ends: a caller does not wait longer for that.
+      dependencies.background.startTimer { await self.leave(waiter) }
     }
     return try result.get()
   }

@@ -81,11 +81,4 @@ package final class AccountDirectory: Sendable {
     for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) { await account.vaultWasLocked() }
     dependencies.renewals.clear()
   }
-
-  /// Refuses the waiters of every account with `.shuttingDown`; exchanges in flight run to their end.
-  package func tellShuttingDown() async {
-    for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) {
-      await account.refuseWaiters(.shuttingDown)
-    }
-  }
 }

@@ -21,7 +21,9 @@ extension ExchangeRunner {
 
   private func perform(_ effect: ExchangeMachine.Effect, of account: isolated Account, _ data: inout RunData) {
     switch effect {
-    case .start(let attempt): account.dependencies.background.start { await Self.run(attempt, of: account) }
+    case .start(let attempt):
+      let isStarted = account.dependencies.background.start { await Self.run(attempt, of: account) }
+      if !isStarted { account.refuseWaiters(.shuttingDown) }
     case .leaveQueue(let run): account.dependencies.gate.leave(run)
     case .release: account.release(.locked)
     case .outdateLoads: account.loader.outdate()

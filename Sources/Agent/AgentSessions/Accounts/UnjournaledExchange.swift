@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentRecords
@@ -11,6 +12,17 @@ protocol UnjournaledExchange {
   var epoch: UInt64 { get }
   /// False once the account has gone on without this attempt, or the vault is locked.
   func isCurrent(_ account: isolated Account) -> Bool
+}
+
+extension Account {
+  /// Waits for the turn of an exchange without a journal. False if the agent ends first, which its callers are told.
+  func comesToItsTurn(_ ticket: ExchangeGate.Ticket) async -> Bool {
+    guard let loaded else { return false }
+    let isAdmitted = await dependencies.gate.enter(
+      ticket, issuer: loaded.profile.identity.issuer, isWanted: loaded.machine.isWanted)
+    if !isAdmitted { refuseWaiters(.shuttingDown) }
+    return isAdmitted
+  }
 }
 
 extension UnjournaledExchange {

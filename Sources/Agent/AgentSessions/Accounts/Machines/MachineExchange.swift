@@ -27,10 +27,7 @@ struct MachineExchange: UnjournaledExchange {
     let gate = account.dependencies.gate
     let ticket = gate.ticket()
     let began = account.clock.boot()
-    // One that stands in line when the agent ends was refused its waiters.
-    guard
-      await gate.enter(ticket, issuer: loaded.profile.identity.issuer, isWanted: loaded.machine.isWanted)
-    else { return }
+    guard await account.comesToItsTurn(ticket) else { return }
     account.dependencies.environment.figures.exchangeWaited(since: began)
     let reply = await exchange.ask(account)
     gate.leave(ticket)

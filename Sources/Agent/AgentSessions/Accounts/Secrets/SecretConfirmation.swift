@@ -20,10 +20,7 @@ struct SecretConfirmation: UnjournaledExchange {
       attempt: attempt, epoch: loaded.profile.epoch, generation: loaded.grant.generation)
     let gate = account.dependencies.gate
     let ticket = gate.ticket()
-    // One that stands in line when the agent ends was refused its waiters.
-    guard
-      await gate.enter(ticket, issuer: loaded.profile.identity.issuer, isWanted: loaded.machine.isWanted)
-    else { return }
+    guard await account.comesToItsTurn(ticket) else { return }
     let answer = await confirmation.ask(account)
     gate.leave(ticket)
     await confirmation.end(answer, of: account)
