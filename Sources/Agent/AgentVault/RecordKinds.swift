@@ -83,6 +83,8 @@ extension RecordKind {
   package static let policySource = RecordKind(rawValue: 53)
   /// A policy of the administrator's files as it was good last (docs/administrator.md).
   package static let administratorPolicy = RecordKind(rawValue: 54)
+  /// An import under way, and the provider's raw answer to it (docs/tokens.md, Imports).
+  package static let importJournal = RecordKind(rawValue: 55)
 
   /// True if an old copy of the store must not restore an earlier version of this record.
   var isCounted: Bool {
@@ -105,7 +107,8 @@ extension RecordKind {
     case .accountKeys, .profile: .directory
     case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .decisionChain,
       .indexKey, .sequence, .logKeys, .mark, .keySlotNotes, .dropBox, .backup, .operationTally,
-      .operationTraces, .rule, .policyBundle, .policySource, .administratorPolicy:
+      .operationTraces, .rule, .policyBundle, .policySource, .administratorPolicy,
+      .importJournal:
       .vault
     case .outbox: .outbox
     // Secrets of a person's programs: with a PIN, a soft sign-out leaves this key under it alone.

@@ -7,7 +7,7 @@ extension RecordKind {
   var answersForItself: Bool {
     switch self {
     case .provider, .policy, .callerGrant, .activeAccount, .mark, .operationTally, .operationTraces, .rule,
-      .policyBundle, .policySource, .administratorPolicy:
+      .policyBundle, .policySource, .administratorPolicy, .importJournal:
       true
     default: false
     }

@@ -223,6 +223,7 @@ package final class AgentService: Sendable {
   /// Resumes work that an end of the agent or a lock of the vault interrupted.
   func resumeWork() {
     background.start { [revocations] in await revocations.resume(.due) }
+    background.start { [signIns] in await signIns.resumeImports() }
     background.start { [operations] in await operations.resume() }
     background.start { [secretExpiry] in await secretExpiry.look() }
     background.start { [policySource] in await policySource.resume() }
@@ -285,6 +286,7 @@ package final class AgentService: Sendable {
     gate.reconnected()
     accounts.reconnected()
     background.start { [revocations] in await revocations.resume(.unreached) }
+    background.start { [signIns] in await signIns.resumeImports() }
     background.start { [operations] in await operations.reconnected() }
     background.start { [policySource] in await policySource.mayBeReachable() }
   }

@@ -11,7 +11,7 @@ internal import Secrets
 struct AgentTables: Sendable {
   /// What the features keep in memory of the open vault.
   static let kept: [any VaultTable.Type] = [
-    AccountTable.self, ProviderTable.self, RuleTable.self, OperationTable.self,
+    AccountTable.self, ProviderTable.self, RuleTable.self, OperationTable.self, ImportTable.self,
   ]
 
   let tokenCache = TokenCache()

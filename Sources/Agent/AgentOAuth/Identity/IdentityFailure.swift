@@ -19,7 +19,7 @@ package enum IdentityFailure: Error, Sendable {
   case accessTokenMissing
 
   /// The document that could not be had; nil if what was had does not prove the person.
-  var document: DocumentFailure? {
+  package var document: DocumentFailure? {
     switch self {
     case .notNamed(.document(let failure)), .notNamed(.userInfo(.keysUnread(let failure))), .keysUnread(let failure):
       failure

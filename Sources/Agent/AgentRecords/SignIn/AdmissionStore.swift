@@ -52,14 +52,14 @@ package struct Admission: Sendable {
   package var tokens: AccessTokens
   /// The person's rights in the answers.
   package var told: RightsUpdate
-  /// When the request left whose answer this is.
-  package var sentAt: BootInstant
-  /// The refresh token that was imported (`Fingerprint.number`).
-  package var importedToken: Int64?
+  /// When the request left whose answer this is; nil if that was in another boot.
+  package var sentAt: BootInstant?
+  /// The import that brought it.
+  package var imported: ImportIntent?
   /// The account that the person said they are signing in again.
   package var expected: AccountID?
-  /// The limits of the caller: it adds no account, and changes none that it does not cover.
-  package var limits: EffectiveGrant?
+  /// The accounts of a limited caller: it adds none, and changes none but these.
+  package var covered: Set<AccountID>?
   /// What the account holds.
   package var kind: AccountKind
   /// Of a secret.
@@ -72,8 +72,8 @@ package struct Admission: Sendable {
   package init(
     identity: Identity, provider: ProviderName, issuedBy: IssuingClient, alias: Alias? = nil,
     displayName: String? = nil, email: String? = nil, grant: GrantRecord, idToken: Secret? = nil, tokens: AccessTokens,
-    told: RightsUpdate, sentAt: BootInstant, importedToken: Int64? = nil, expected: AccountID? = nil,
-    limits: EffectiveGrant? = nil, kind: AccountKind = .openid, secret: AccountProfile.SecretFacts? = nil,
+    told: RightsUpdate, sentAt: BootInstant?, imported: ImportIntent? = nil, expected: AccountID? = nil,
+    covered: Set<AccountID>? = nil, kind: AccountKind = .openid, secret: AccountProfile.SecretFacts? = nil,
     event: AuditEntry.Event = .signIn, caller: Caller? = Caller.current
   ) {
     self.identity = identity
@@ -87,9 +87,9 @@ package struct Admission: Sendable {
     self.tokens = tokens
     self.told = told
     self.sentAt = sentAt
-    self.importedToken = importedToken
+    self.imported = imported
     self.expected = expected
-    self.limits = limits
+    self.covered = covered
     self.kind = kind
     self.secret = secret
     self.event = event
@@ -135,7 +135,11 @@ package struct AdmissionStore {
       let named = try vault.directory.profile(.id(expected))
       throw .signIn(admission.secret == nil ? .otherPerson : .secretOfAnother(taker(admission, named)))
     }
-    if let limits = admission.limits, known.map({ limits.covers($0.id) }) != true { throw .caller(.notCovered) }
+    if let covered = admission.covered, known.map({ covered.contains($0.id) }) != true { throw .caller(.notCovered) }
+    // The person signed out after the import began, as an answer to a refresh finds an account in another epoch.
+    if let imported = admission.imported, try vault.imports.isOvertaken(imported.id, by: admission.identity) {
+      throw .signIn(.cancelled)
+    }
     if let alias = admission.alias { try vault.directory.requireFree(alias, for: known?.id) }
     let (profile, replaced) = profile(for: admission, known)
     var grant = admission.grant
@@ -172,14 +176,16 @@ package struct AdmissionStore {
     }
     changes.append(
       vault.audited(admission.event, account: profile.id, .provider(profile.provider), .isNew(known == nil)))
+    let journal = vault.imports.ending(admission.imported?.id)
     let events = vault.events
     let admitted = Admitted(
       profile: profile, grant: grant, tokens: tokens, rightsChange: rightsChange?.0, isNew: known == nil,
       becameActive: becomesActive, previousState: state(of: known), superseded: superseded, replaced: revoked,
       unlockGeneration: vault.unlockGeneration)
     return ChangeSet(
-      changes + vault.trustedTime.changes,
-      memory: [.account(profile)] + (becomesActive ? [.active(profile.id)] : []) + orphaned.memory, of: profile.id
+      changes + journal.records + vault.trustedTime.changes,
+      memory: [.account(profile)] + (becomesActive ? [.active(profile.id)] : []) + orphaned.memory + journal.memory,
+      of: profile.id
     ) { _ in
       orphaned.tell(events, of: profile.id)
       return admitted
@@ -247,8 +253,10 @@ package struct AdmissionStore {
     profile.alias = admission.alias ?? profile.alias
     profile.displayName = admission.displayName ?? profile.displayName
     profile.email = admission.email ?? profile.email
-    profile.importedToken = admission.importedToken ?? profile.importedToken
-    profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: admission.sentAt)
+    profile.importedToken = admission.imported?.digest ?? profile.importedToken
+    if let sentAt = admission.sentAt {
+      profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: sentAt)
+    }
     profile.signedInAt = vault.time.moment()
     profile.remember(GrantMemory(health: .ok))
     profile.tokenBinding = admission.grant.tokenBinding

@@ -131,6 +131,9 @@ extension RevocationOutboxStore {
       id: vault.entropy.bytes(16), token: token, provider: configuration.name, issuer: configuration.issuer,
       accountLabel: label, identity: identity, now: now, expiresAt: now + RevocationOutbox.patience)
     entry.sender = provider.forRevocation
+    if let identity, let profile = try? vault.profile(of: identity, at: configuration.name), profile.isErased {
+      entry.erase(as: profile.identity, of: profile.id)
+    }
     return entry
   }
 

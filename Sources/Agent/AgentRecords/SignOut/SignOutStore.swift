@@ -69,13 +69,14 @@ package struct SignOutStore {
     var changes = try mode == .hard ? vault.outbox.erasing(before.identity, of: profile) : []
     changes += ((entry.map { [$0] } ?? []) + others).map { vault.outbox.putting($0) }
     if wasActive { changes.append(.delete(.vault, .activeAccount)) }
-    changes += leaving.records + orphaned.records
+    let imports = try vault.imports.signingOut(before)
+    changes += leaving.records + orphaned.records + imports.records
     changes.append(vault.audited(.accountSignOut, account: id, .mode(mode.rawValue)))
     let previousState = vault.tables.tokenCache.session(of: before).state
     return ChangeSet(
       changes + vault.trustedTime.changes,
       memory: [.account(profile)] + (wasActive ? [.active(nil)] : []) + [.tokensWithdrawn(id), .stepUpEnded(id)]
-        + orphaned.memory,
+        + orphaned.memory + imports.memory,
       of: id, erasing: leaving.erases, isWithdrawal: true
     ) { [entry] erased in
       SignedOut(

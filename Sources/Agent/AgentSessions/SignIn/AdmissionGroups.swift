@@ -9,6 +9,7 @@ internal import AgentVault
 final class AdmissionGroups: Sendable {
   private let admissions: GroupedWork<Admission, Result<Admitted, AgentFailure>>
   private let checks: GroupedWork<Void, Result<Void, AgentFailure>>
+  private let imports: GroupedWork<ImportJournal.Step, Result<Void, AgentFailure>>
 
   init(vault: VaultActor) {
     admissions = GroupedWork { await vault.admit($0) }
@@ -16,9 +17,18 @@ final class AdmissionGroups: Sendable {
       let result = await vault.diskTakesWrites()
       return callers.map { result }
     }
+    imports = GroupedWork { steps in
+      // What came is stored first: a disk that has no room for another request may have it for an answer.
+      let result = await vault.take(steps.filter { !$0.isBeginning })
+      let beginning = await vault.take(steps.filter(\.isBeginning))
+      return steps.map { $0.isBeginning ? beginning : result }
+    }
   }
 
   func admit(_ admission: Admission) async throws(AgentFailure) -> Admitted { try await admissions(admission).get() }
+
+  /// A step of an import in the journal. On return it is durable.
+  func take(_ step: ImportJournal.Step) async throws(AgentFailure) { try await imports(step).get() }
 
   /// The disk takes writes, as far as that can be told before.
   func requireWritable() async throws(AgentFailure) { try await checks(()).get() }
@@ -27,6 +37,12 @@ final class AdmissionGroups: Sendable {
 extension VaultActor {
   fileprivate func diskTakesWrites() -> Result<Void, AgentFailure> {
     result { () throws(AgentFailure) in try unlocked().admissions.requireWritable() }
+  }
+
+  fileprivate func take(_ steps: [ImportJournal.Step]) -> Result<Void, AgentFailure> {
+    result { () throws(AgentFailure) in
+      try commit { vault throws(AgentFailure) in try vault.imports.taking(steps) }
+    }
   }
 
   /// Admits in one commit what does not depend on one another, and the rest one by one.

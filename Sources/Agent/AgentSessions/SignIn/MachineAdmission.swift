@@ -50,7 +50,7 @@ package struct MachineAdmission: Sendable {
       issuedBy: provider.issuingClient, alias: alias,
       grant: record, tokens: AccessTokens(token.map { [$0] } ?? []),
       told: provider.rights(in: response, for: .standard, scopes: record.scopes, source: .signIn), sentAt: sentAt,
-      limits: limits, kind: .client, event: .accountAdd)
+      covered: limits?.permission.accounts, kind: .client, event: .accountAdd)
     let admitted = try await admission.groups.admit(asked)
     await admission.settle(admitted, rule: provider.refreshRule, idToken: nil)
     return admitted.profile.id

@@ -81,7 +81,7 @@ package struct SecretAdmission: Sendable {
         refreshToken: secret, generation: 1, memory: GrantMemory(health: .ok), scopes: ScopeSet([]),
         refreshTokenExpiresAt: given.expiresAt),
       idToken: nil, tokens: AccessTokens([]), told: owner.rights(source: .signIn), sentAt: owner.sentAt,
-      expected: expected, limits: limits, kind: .secret,
+      expected: expected, covered: limits?.permission.accounts, kind: .secret,
       secret: AccountProfile.SecretFacts(username: given.username, expiresAt: given.expiresAt), event: event)
     let admitted = try await admission.groups.admit(asked)
     await admission.settle(admitted, rule: provider.refreshRule, idToken: nil)

@@ -16,7 +16,8 @@ struct SignInAdmission: Sendable {
   /// A token endpoint's answer to a sign-in, and what was asked for.
   struct IssuedAnswer: Sendable {
     let body: Secret
-    let sentAt: BootInstant
+    /// Nil if the request left in another boot: nothing tells how old the answer is.
+    let sentAt: BootInstant?
     let nonce: IDTokenPolicy.Nonce
     let scopes: [String]
     var details: AuthorizationDetails?
@@ -26,10 +27,10 @@ struct SignInAdmission: Sendable {
     /// The account that is signed in again.
     var expected: AccountID?
     var alias: Alias?
-    /// The token that an import came with: it is still the one where the provider does not rotate.
-    var imported: Secret?
-    /// The limits of the caller that imports: no other account than it covers gets the token.
-    var limits: EffectiveGrant?
+    /// The import whose answer it is.
+    var imported: StagedImport?
+    /// It was found in the journal, and the caller is gone, or asks again.
+    var isResumed = false
     /// The sign-in that asked; nil for an import, which no caller can cancel.
     var job: String?
 
@@ -39,12 +40,9 @@ struct SignInAdmission: Sendable {
       (details, authentication, deviceKey) = (job.wishes.details, job.wishes.authentication, job.deviceKey)
     }
 
-    init(
-      _ body: Secret, _ sentAt: BootInstant, importing token: Secret, scopes: [String], alias: Alias?,
-      by limits: EffectiveGrant?
-    ) {
-      (self.body, self.sentAt, self.scopes, self.alias, self.limits) = (body, sentAt, scopes, alias, limits)
-      (nonce, imported) = (.unasked, token)
+    init(of imported: StagedImport, _ sentAt: BootInstant?, isResumed: Bool, scopes: [String]) {
+      (self.imported, self.sentAt, self.isResumed, self.scopes) = (imported, sentAt, isResumed, scopes)
+      (body, alias, nonce) = (imported.body, imported.intent.alias, .unasked)
     }
   }
 
@@ -53,12 +51,18 @@ struct SignInAdmission: Sendable {
     _ answer: IssuedAnswer, _ client: ProviderClient, of signIns: isolated SignInCoordinator
   ) async throws(AgentFailure) -> Admitted {
     var person: IdentityProof.Person?
+    var isStaged = answer.isResumed
     do throws(AgentFailure) {
+      if let imported = answer.imported, !isStaged {
+        try await groups.take(.stage(imported))
+        isStaged = true
+      }
       return try await admit(answer, client, &person, of: signIns)
     } catch {
       // Such a commit may have landed, and only the next start tells: the account may own the token then.
       if error.storeFailure == .inputOutput { throw error }
-      let wasSpent = await disown(answer, at: client.provider, of: person?.identity)
+      if answer.isResumed, error.mayWait, signIns.mayWait(answer.imported) { throw error }
+      let wasSpent = await disown(answer, isStaged: isStaged, at: client.provider, of: person?.identity, signIns)
       // The lock cancels sign-ins, also one that it overtakes here.
       if case .locked = error, answer.job != nil { throw .signIn(.cancelled) }
       guard answer.imported != nil, wasSpent else { throw error }
@@ -101,7 +105,7 @@ struct SignInAdmission: Sendable {
     // The last await before the sign-in is handed to its group (`AdmissionGroups`).
     if let ended = signIns.failureOfEnded(answer.job) { throw ended }
     var grant = GrantRecord(
-      refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
+      refreshToken: response.refreshToken ?? answer.imported?.imported, generation: 1, memory: GrantMemory(health: .ok),
       scopes: .granted(response.scope, orAsked: ScopeSet(answer.scopes)),
       refreshTokenExpiresAt: response.refreshTokenLifetime?.end.map {
         dependencies.time.now(for: configuration.name) + $0
@@ -113,17 +117,19 @@ struct SignInAdmission: Sendable {
     grant.requestedDetails = answer.details
     // Without a word of the provider nothing shows that it knows them (RFC 9396 §7).
     grant.details = response.authorizationDetails.flatMap { $0.isEmpty ? nil : $0 }
-    let token = AccessToken(
-      response, for: .standard, of: grant, sentAt: answer.sentAt, clock: signIns.clock,
-      now: dependencies.time.now(for: configuration.name))
+    let token = answer.sentAt.flatMap {
+      AccessToken(
+        response, for: .standard, of: grant, sentAt: $0, clock: signIns.clock,
+        now: dependencies.time.now(for: configuration.name))
+    }
     var told = client.provider.rights(in: response, for: .standard, scopes: grant.scopes, source: .signIn)
     told.roles = told.roles ?? person.roles
     let admission = Admission(
       identity: person.identity, provider: configuration.name, issuedBy: client.provider.issuingClient,
       alias: answer.alias, displayName: person.displayName,
       email: person.email, grant: grant, idToken: person.idToken, tokens: AccessTokens(token.map { [$0] } ?? []),
-      told: told, sentAt: answer.sentAt, importedToken: answer.imported.map(Fingerprint.number),
-      expected: answer.expected, limits: answer.limits)
+      told: told, sentAt: answer.sentAt, imported: answer.imported?.intent,
+      expected: answer.expected, covered: answer.imported?.intent.covered)
     let admitted = try await groups.admit(admission)
     await settle(admitted, rule: client.provider.refreshRule, idToken: person.idToken)
     return admitted
@@ -155,17 +161,43 @@ struct SignInAdmission: Sendable {
 
   /// Puts a refresh token that was issued and that no account may have into the outbox, so that it does not live on
   /// without an owner. True if one was issued.
-  private func disown(_ answer: IssuedAnswer, at provider: Provider, of identity: Identity?) async -> Bool {
-    guard let token = TokenResponse(body: answer.body)?.refreshToken else { return false }
+  ///
+  /// A staged one stays in the journal while the vault is locked or takes nothing: this process puts it there later, and
+  /// the next one goes on with the import.
+  func disown(
+    _ answer: IssuedAnswer, isStaged: Bool, at provider: Provider, of identity: Identity?,
+    _ signIns: isolated SignInCoordinator
+  ) async -> Bool {
+    let imported = answer.imported
     // Where the provider does not rotate, it is the person's own still.
-    if let imported = answer.imported, imported.equals(token) { return false }
+    guard let token = TokenResponse(body: answer.body)?.refreshToken, imported?.imported.equals(token) != true else {
+      if let imported { try? await groups.take(.end(imported.intent.id)) }
+      return false
+    }
+    let (name, label) = (provider.configuration.name, answer.alias?.text ?? provider.configuration.name.text)
+    let quarantine: @Sendable (OpenVault) throws(AgentFailure) -> ChangeSet<OutboxEntry?> = {
+      vault throws(AgentFailure) in
+      var changes = vault.outbox.quarantine(token, at: provider, of: identity, label: label)
+      let journal = vault.imports.ending(imported?.intent.id)
+      changes.records += journal.records
+      changes.memory += journal.memory
+      return changes
+    }
     do throws(AgentFailure) {
-      let label = answer.alias?.text ?? provider.configuration.name.text
-      let entry = try await dependencies.vault.commit(
-        orLeave: PendingRecord.unclaimed(token, at: provider.configuration.name, provider, label: label)
-      ) { vault throws(AgentFailure) in vault.outbox.quarantine(token, at: provider, of: identity, label: label) }
+      let entry: OutboxEntry??
+      if isStaged {
+        entry = try await dependencies.vault.commitIfOpen(quarantine)
+        if entry == nil, let imported { signIns.disowned.insert(imported.intent.id) }
+      } else {
+        entry = try await dependencies.vault.commit(
+          orLeave: PendingRecord.unclaimed(token, at: name, provider, label: label), quarantine)
+      }
       if let entry, let entry { dependencies.later.revoke(entry) }
     } catch {
+      if isStaged, let imported {
+        signIns.disowned.insert(imported.intent.id)
+        return true
+      }
       // The disk is full: once, without a memory of it.
       let client = dependencies.client(of: provider)
       dependencies.background.start { _ = await client.revoke(token, .refreshToken) }
@@ -205,5 +237,15 @@ struct SignInAdmission: Sendable {
     if admitted.becameActive {
       dependencies.events.publish(.accountSwitched(active: profile.id, previous: nil), account: profile.id)
     }
+  }
+}
+
+extension AgentFailure {
+  /// The same answer may make an account later. A page and a foreign server in place of a document may be the network's.
+  fileprivate var mayWait: Bool {
+    guard case .signIn(.identity(let failure)) = self else { return mayPass }
+    guard let document = failure.document else { return false }
+    if case .unavailable = document { return document.isTemporary }
+    return true
   }
 }

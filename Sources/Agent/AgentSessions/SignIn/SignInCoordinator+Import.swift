@@ -12,44 +12,95 @@ extension SignInCoordinator {
   ///
   /// A token that was taken over before is not sent again while its account's session lives: a provider that rotates
   /// ends the session if it comes back (RFC 9700 §4.14.2). Imports of one token are done one after the other, so that
-  /// the later ones find what the first one brought.
+  /// the later ones find what the first one brought, also if an end of the agent interrupted it.
   package func takeOver(
     _ refreshToken: Secret, provider name: String, alias: Alias?, by limits: EffectiveGrant?
   ) async throws(AgentFailure) -> AccountID {
     let digest = Fingerprint.number(of: refreshToken)
-    let place = "imp_\(digest)"
+    let place = Self.place(of: digest)
     while !importing.insert(place).inserted {
       let waiter = waiters.newID()
       await withCheckedContinuation { waiters.add(waiter, for: place, until: nil, $0) }
     }
-    defer {
-      importing.remove(place)
-      waiters.resumeAll(for: place)
-    }
+    defer { leave(place) }
     let provider = try await providers.provider(name) { $0.authorization != nil && $0.token != nil }
     // No key was there when the token was issued, and it may be good only once.
     if provider.refusesBearerTokens { throw .signIn(.notBound) }
     if let alias { try await requirePossible(alias, at: provider) }
-    let known = try await dependencies.vault.read { vault throws(AgentFailure) in
-      vault.directory.account(ofImported: digest, at: provider.configuration.name)
+    let (known, earlier) = try await dependencies.vault.read { vault throws(AgentFailure) in
+      let name = provider.configuration.name
+      return (
+        vault.directory.account(ofImported: digest, at: name), vault.imports.intent(of: digest, at: name)
+      )
     }
     if let known, known.hasLivingSession { return try await answer(known, alias, by: limits) }
+    let request = ExchangeIntent(
+      attempt: 0, epoch: 0, generation: 0, fingerprint: Fingerprint.of(refreshToken), wall: clock.wall(),
+      bootID: clock.bootID, boot: clock.boot(), key: .standard, isReplay: false, isLeaving: true,
+      nonce: dependencies.environment.entropy.bytes(ExchangeIntent.nonceBytes))
+    var intent = ImportIntent(
+      request, of: digest, at: provider.configuration.name, alias: alias, covered: limits?.permission.accounts)
+    if let earlier {
+      let repeated = RepeatedImport(
+        earlier.journal, rule: provider.refreshRule, bootID: clock.bootID, at: clock.boot())
+      switch repeated {
+      case .goOn: return try await answer(resume(earlier), alias, by: limits)
+      case .wait(let pause): throw .signIn(.exchange(.transient("noAnswer", retryAfter: pause)))
+      case .refuse: throw .signIn(.importedTokenSpent(.signIn(.exchange(.unknownOutcome("lost")))))
+      case .send(let lostReplays): intent.replace(earlier, lostReplays: lostReplays)
+      }
+    }
     try await groups.requireWritable()
     let client = dependencies.client(of: provider)
-    let answer = await client.refresh(refreshToken, key: .standard)
+    let answer = await client.refresh(refreshToken, key: .standard) { [intent] in await self.mayLeave(intent) }
+    if let failure = unjournaled.removeValue(forKey: intent.id) { throw failure }
     let (figures, issuer) = (dependencies.environment.figures, provider.configuration.issuer)
     switch answer {
     case .failed(let failure):
       figures.grantEnded(.import, failure, issuer: issuer)
+      await end(intent, after: failure, rule: provider.refreshRule, earlier)
       if case .reauthenticate = failure, known != nil { throw .signIn(.importedBefore) }
       throw .signIn(.exchange(failure))
     case .answered(let body, let sentAt):
       figures.grantEnded(.import, nil, issuer: issuer)
+      intent.request.boot = sentAt
       return try await admission.admit(
         SignInAdmission.IssuedAnswer(
-          body, sentAt, importing: refreshToken, scopes: provider.configuration.scopes, alias: alias, by: limits),
+          of: StagedImport(intent, body: body, imported: refreshToken, sender: provider), sentAt, isResumed: false,
+          scopes: provider.configuration.scopes),
         client, of: self
       ).profile.id
+    }
+  }
+
+  private static func place(of digest: Int64) -> String { "imp_\(digest)" }
+
+  private func leave(_ place: String) {
+    importing.remove(place)
+    waiters.resumeAll(for: place)
+  }
+
+  /// The connection stands, and no byte of the request has left: the intent is written now. False if the request must
+  /// not leave.
+  private func mayLeave(_ intent: ImportIntent) async -> Bool {
+    do throws(AgentFailure) {
+      try await groups.take(.begin(intent))
+      return true
+    } catch {
+      unjournaled[intent.id] = error
+      return false
+    }
+  }
+
+  /// A failure to store this leaves a request in doubt that is none, which costs a pause.
+  private func end(
+    _ intent: ImportIntent, after failure: ExchangeFailure, rule: ProviderConfiguration.RefreshRule,
+    _ earlier: ImportIntent?
+  ) async {
+    switch RepeatedImport.end(after: failure, rule: rule, isReplay: intent.request.isReplay) {
+    case .request: break
+    case .earlier: try? await groups.take(earlier.map { .begin($0) } ?? .end(intent.id))
+    case .nothing: try? await groups.take(.end(intent.id))
     }
   }
 
@@ -62,5 +113,69 @@ extension SignInCoordinator {
     return try await dependencies.vault.commit { vault throws(AgentFailure) in
       try vault.accounts.rename(.id(known.id), to: alias)
     }
+  }
+
+  // MARK: after an end of the agent, or a locking
+
+  /// The pause until imports that wait for their provider are gone on with again.
+  private static let pause = Milliseconds.seconds(300)
+  /// The time of one process in which an import waits for its provider; then its token is revoked.
+  private static let patience = Milliseconds.seconds(24 * 60 * 60)
+
+  /// Goes on with the imports whose answers are in the journal: to an account, or else to the outbox.
+  package func resumeImports() async {
+    let waiting = try? await dependencies.vault.read { vault throws(AgentFailure) in vault.imports.answered }
+    for intent in waiting ?? [] where !isOver {
+      let place = Self.place(of: intent.digest)
+      // One that is under way ends by itself.
+      guard importing.insert(place).inserted else { continue }
+      defer { leave(place) }
+      do throws(AgentFailure) {
+        let profile = try await resume(intent)
+        dependencies.environment.log.log(
+          .notice, "an interrupted import was finished", [(.account, .hashed(profile.id.text))])
+      } catch {
+        dependencies.environment.log.log(
+          .warning, "an interrupted import was not finished",
+          [(.provider, .hashed(intent.provider.text)), (.error, .name(error.kind.rawValue))])
+      }
+    }
+    let left = try? await dependencies.vault.read { vault throws(AgentFailure) in !vault.imports.answered.isEmpty }
+    guard left == true, !isOver else { return }
+    resumption.set(clock.boot() + Self.pause) {
+      await self.resumeImports()
+      return nil
+    }
+  }
+
+  /// True while an import whose provider does not answer now waits for it.
+  func mayWait(_ imported: StagedImport?) -> Bool {
+    guard let id = imported?.intent.id else { return false }
+    let since = resumedAt[id] ?? clock.boot()
+    let waits = clock.boot() < since + Self.patience
+    resumedAt[id] = waits ? since : nil
+    return waits
+  }
+
+  private func resume(_ intent: ImportIntent) async throws(AgentFailure) -> AccountProfile {
+    let found = try await dependencies.vault.read { vault throws(AgentFailure) in
+      (try vault.imports.staged(intent.id), vault.providerTable.all[intent.provider],
+        try vault.providers.isDamaged(intent.provider))
+    }
+    guard let staged = found.0 else { throw .signIn(.cancelled) }
+    // What can't be read now may be restored, and an administrator's file may come back.
+    if found.2 { throw .provider(.damaged(nil)) }
+    if let live = found.1, live.isGone { throw .provider(.fileGone(live.managedBy ?? "")) }
+    let answer = SignInAdmission.IssuedAnswer(
+      of: staged, staged.intent.request.bootID == clock.bootID ? staged.intent.request.boot : nil, isResumed: true,
+      scopes: found.1?.configuration.scopes ?? [])
+    guard !disowned.contains(intent.id), let live = found.1, live.mayReceive(staged.sender.issuingClient) else {
+      disowned.remove(intent.id)
+      _ = await admission.disown(answer, isStaged: true, at: staged.sender, of: nil, self)
+      throw .signIn(.cancelled)
+    }
+    let admitted = try await admission.admit(answer, dependencies.client(of: live), of: self)
+    resumedAt[intent.id] = nil
+    return admitted.profile
   }
 }

@@ -34,12 +34,19 @@ package actor SignInCoordinator {
   private var beginning: [String: Set<String>] = [:]
   /// The tokens whose import is under way, as `waiters` names them.
   var importing: Set<String> = []
+  /// Imports whose intent could not be stored: nothing was sent.
+  var unjournaled: [[UInt8]: AgentFailure] = [:]
+  /// Imports of which no account may come, and whose tokens still wait in the journal: their callers were told.
+  var disowned: Set<[UInt8]> = []
+  /// When an import that waits for its provider was first gone on with.
+  var resumedAt: [[UInt8]: BootInstant] = [:]
+  let resumption: Alarm
   var waiters = SignInWaiters()
   private let alarm: Alarm
   /// The deadlines of the callers that wait.
   private let patience: Alarm
   /// The agent ends: nothing is begun any more.
-  private var isOver = false
+  private(set) var isOver = false
 
   package init(dependencies: AccountDependencies, accounts: AccountDirectory) {
     self.dependencies = dependencies
@@ -50,6 +57,7 @@ package actor SignInCoordinator {
     deviceFlow = DeviceFlow(dependencies: dependencies, admission: admission)
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
     patience = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
+    resumption = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
   }
 
   package var clock: any AgentClock { dependencies.environment.clock }

@@ -191,6 +191,7 @@ package struct VaultDiagnosis {
     OperationDiagnosis(vault: vault).findings(&findings)
     do throws(AgentFailure) {
       try revocations(&findings)
+      imports(&findings)
       if try vault.erasures.arePending() {
         findings.notice(
           "erasures", "Erased data may still be in the database's files.",
@@ -248,6 +249,24 @@ package struct VaultDiagnosis {
         "revocations",
         "\(waiting.count == 1 ? "A token waits" : "\(waiting.count) tokens wait") to be revoked at the provider.",
         "Nothing to do: the agent tries again by itself. `lanyard revocations` shows when.")
+    }
+  }
+
+  private func imports(_ findings: inout Findings) {
+    let (waiting, damaged) = (vault.imports.answered, vault.imports.damaged)
+    if let oldest = waiting.first {
+      findings.notice(
+        "imports",
+        waiting.count == 1
+          ? "An import was interrupted after the provider \(oldest.provider.text) had answered. It goes on when that can be reached."
+          : "\(waiting.count) imports were interrupted after their providers had answered. They go on when these can be reached.",
+        "Nothing to do: the agent tries again by itself. Where no account comes of it within a day, the token is revoked.")
+    }
+    if damaged > 0 {
+      findings.problem(
+        "imports",
+        "\(damaged == 1 ? "The record of an import" : "The records of \(damaged) imports") that was interrupted can't be decrypted: its account may be missing.",
+        "`lanyard login` signs in.")
     }
   }
 
