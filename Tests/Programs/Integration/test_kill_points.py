@@ -1,4 +1,4 @@
-"""kill -9 at every write of a refresh, and a disk that is full or broken from any of them on.
+"""kill -9 at every write of a refresh and of an import, and a disk that is full or broken from any of them on.
 
 The agent runs with a preloaded library (faultline.c) that counts its writes. An undisturbed refresh shows which call is
 which: a count is claimed with the first synchronised write to the database's log, the intent is durable with the second,
@@ -19,6 +19,7 @@ from agent_fixture import LanyardError, PATIENCE_SECONDS, add_provider, import_a
 
 STORE_UNAVAILABLE = 5001
 REAUTHENTICATE = 2004
+SIGN_IN_FAILED = 2007
 RULES = {
     "strict": {"reuse": "strict", "onUnknownOutcome": "reauthenticate"},
     "grace": {"reuse": "grace", "graceSeconds": 60},
@@ -216,6 +217,125 @@ class KillPoints(Deaths):
             with self.subTest(point=point, seed=self.seed):
                 self.refuse(writes, point)
         self.tell(f"{len(points)} failures of the disk")
+
+
+class KilledImports(Deaths):
+    """The synchronised commits of an import are the request before it leaves, the raw answer, and then the account."""
+
+    @contextlib.contextmanager
+    def alice(self):
+        """A strict provider, an agent that alice is signed in to, and a token of bob's to import."""
+        provider = self.provider("--rotation", "strict")
+        scene = Faulty()
+        try:
+            scene.start()
+            with scene.client(timeout=PATIENCE_SECONDS) as client:
+                add_provider(client, provider, refresh=RULES["strict"])
+                # The first account's commit is one of its own kind: it is checkpointed at once.
+                import_account(client, provider, "alice", alias="alice")
+                question = {"provider": "practice", "refreshToken": provider.refresh_token("bob"), "alias": "bob"}
+                yield provider, scene, client, question
+        finally:
+            scene.__exit__()
+            provider.stop()
+
+    def calls(self) -> List[str]:
+        with self.alice() as (_, scene, client, question):
+            scene.arm(Point(0, "count"))
+            client.call("signIn.import", question)
+            scene.disarm()
+            return scene.counted()
+
+    def bob(self, client):
+        return [account for account in client.call("account.list")["accounts"] if account.get("alias") == "bob"]
+
+    def kill(self, calls, answer_written, point):
+        with self.alice() as (provider, scene, client, question):
+            asked = provider.asked()
+            scene.arm(point)
+            with self.assertRaises(Exception):
+                client.call("signIn.import", question)
+            scene.process.wait(PATIENCE_SECONDS)
+            self.assertTrue(is_sound(scene.state))
+            sent = provider.asked() - asked
+            scene.watched = False
+            scene.start()
+            with scene.client(timeout=PATIENCE_SECONDS) as client:
+                if point.done >= answer_written:
+                    # What the provider issued last lives on, and nothing is sent for it.
+                    self.assertEqual(sent, 1)
+                    self.until(lambda: self.bob(client), "the account")
+                    self.assertEqual(provider.asked() - asked, 1)
+                    self.lives(client)
+                elif sent:
+                    # The answer is lost: the token is not sent again, so that no reuse is seen.
+                    self.refused(SIGN_IN_FAILED, lambda: client.call("signIn.import", question))
+                    self.assertEqual(self.bob(client), [])
+                    self.assertEqual(provider.asked() - asked, 1)
+                else:
+                    self.begins_again(provider, client, question)
+            self.assertEqual(sorted(set(provider.ended().values())), [])
+            self.assertEqual([asked for asked in provider.refreshes() if asked.get("error")], [])
+            scene.kill()
+            self.assertTrue(is_sound(scene.state))
+            return bool(sent)
+
+    def begins_again(self, provider, client, question):
+        """Nothing was sent. If the request was stored, the agent can't know that, and asks for another token."""
+        try:
+            client.call("signIn.import", question)
+        except LanyardError as error:
+            self.assertEqual(error.code, SIGN_IN_FAILED)
+            import_account(client, provider, "bob", alias="bob")
+        self.lives(client)
+
+    def lives(self, client):
+        self.assertTrue(client.call("token.get", {"account": "bob"})["accessToken"])
+        self.assertTrue(client.call("token.refresh", {"account": "bob"})["accessToken"])
+
+    def test_kill_at_any_write_of_an_import_loses_no_stored_answer(self):
+        calls = self.calls()
+        synchronised = [number for number, line in enumerate(calls, 1) if line.endswith(f"fdatasync {LOG}")]
+        log = [line for line in calls if line.endswith(LOG)]
+        if log[0].endswith(f"pwrite {LOG}") and log[1].endswith(f"fdatasync {LOG}"):
+            del synchronised[0]  # a log that was emptied gets its head first
+        self.assertGreaterEqual(len(synchronised), 3, calls)
+        # A kill leaves written data durable; only a power loss could take it away.
+        answer_written = synchronised[1] - 1
+        points = self.some(kills(calls))
+        sent = 0
+        for point in points:
+            with self.subTest(point=point, seed=self.seed):
+                sent += self.kill(calls, answer_written, point)
+        self.tell(f"import: {len(calls)} writes, {len(points)} kills, {sent} after the sending")
+
+    def test_kill_while_userinfo_is_silent_leaves_the_account(self):
+        with self.alice() as (provider, scene, client, question):
+            asked = provider.asked()
+            questions = provider.asked("/userinfo")
+            provider.fault("changeAnswer", json={"id_token": None})
+            provider.fault("hangBeforeProcessing", "/userinfo")
+            caller = threading.Thread(target=self.ask_until_the_end, args=(client, question))
+            caller.start()
+            self.until(lambda: provider.asked("/userinfo") > questions, "the question to userinfo")
+            scene.kill()
+            caller.join()
+            provider.clear_faults()
+            scene.watched = False
+            scene.start()
+            with scene.client(timeout=PATIENCE_SECONDS) as client:
+                [account] = self.until(lambda: self.bob(client), "the account")
+                self.assertEqual(provider.asked() - asked, 1)
+                # The same import answers the account, and sends nothing.
+                self.assertEqual(client.call("signIn.import", question)["account"], account["id"])
+                self.assertEqual(provider.asked() - asked, 1)
+                self.assertEqual(client.call("revocation.list")["revocations"], [])
+                self.lives(client)
+            self.assertEqual(provider.ended(), {})
+
+    def ask_until_the_end(self, client, question):
+        with contextlib.suppress(LanyardError, OSError):
+            client.call("signIn.import", question)
 
 
 if __name__ == "__main__":

@@ -159,8 +159,10 @@ extension SignInCoordinator {
 
   private func resume(_ intent: ImportIntent) async throws(AgentFailure) -> AccountProfile {
     let found = try await dependencies.vault.read { vault throws(AgentFailure) in
-      (try vault.imports.staged(intent.id), vault.providerTable.all[intent.provider],
-        try vault.providers.isDamaged(intent.provider))
+      (
+        try vault.imports.staged(intent.id), vault.providerTable.all[intent.provider],
+        try vault.providers.isDamaged(intent.provider)
+      )
     }
     guard let staged = found.0 else { throw .signIn(.cancelled) }
     // What can't be read now may be restored, and an administrator's file may come back.

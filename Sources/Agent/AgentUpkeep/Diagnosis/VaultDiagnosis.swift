@@ -260,7 +260,8 @@ package struct VaultDiagnosis {
         waiting.count == 1
           ? "An import was interrupted after the provider \(oldest.provider.text) had answered. It goes on when that can be reached."
           : "\(waiting.count) imports were interrupted after their providers had answered. They go on when these can be reached.",
-        "Nothing to do: the agent tries again by itself. Where no account comes of it within a day, the token is revoked.")
+        "Nothing to do: the agent tries again by itself. Where no account comes of it within a day, the token is revoked."
+      )
     }
     if damaged > 0 {
       findings.problem(
