@@ -1,4 +1,5 @@
 import AgentModel
+import AgentPorts
 import AgentSimulation
 import PracticeProvider
 import Testing

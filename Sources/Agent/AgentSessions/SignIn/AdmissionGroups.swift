@@ -40,7 +40,8 @@ extension VaultActor {
   }
 
   fileprivate func take(_ steps: [ImportJournal.Step]) -> Result<Void, AgentFailure> {
-    result { () throws(AgentFailure) in
+    guard !steps.isEmpty else { return .success(()) }
+    return result { () throws(AgentFailure) in
       try commit { vault throws(AgentFailure) in try vault.imports.taking(steps) }
     }
   }

@@ -187,7 +187,7 @@ struct SignInAdmission: Sendable {
       let entry: OutboxEntry??
       if isStaged {
         entry = try await dependencies.vault.commitIfOpen(quarantine)
-        if entry == nil, let imported { signIns.disowned.insert(imported.intent.id) }
+        if entry == nil, let imported { signIns.disownLater(imported) }
       } else {
         entry = try await dependencies.vault.commit(
           orLeave: PendingRecord.unclaimed(token, at: name, provider, label: label), quarantine)
@@ -195,7 +195,7 @@ struct SignInAdmission: Sendable {
       if let entry, let entry { dependencies.later.revoke(entry) }
     } catch {
       if isStaged, let imported {
-        signIns.disowned.insert(imported.intent.id)
+        signIns.disownLater(imported)
         return true
       }
       // The disk is full: once, without a memory of it.

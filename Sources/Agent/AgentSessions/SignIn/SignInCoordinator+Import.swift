@@ -124,8 +124,9 @@ extension SignInCoordinator {
 
   /// Goes on with the imports whose answers are in the journal: to an account, or else to the outbox.
   package func resumeImports() async {
-    let waiting = try? await dependencies.vault.read { vault throws(AgentFailure) in vault.imports.answered }
-    for intent in waiting ?? [] where !isOver {
+    let waiting = (try? await dependencies.vault.read { vault throws(AgentFailure) in vault.imports.answered }) ?? []
+    guard !waiting.isEmpty else { return }
+    for intent in waiting where !isOver {
       let place = Self.place(of: intent.digest)
       // One that is under way ends by itself.
       guard importing.insert(place).inserted else { continue }
@@ -141,11 +142,21 @@ extension SignInCoordinator {
       }
     }
     let left = try? await dependencies.vault.read { vault throws(AgentFailure) in !vault.imports.answered.isEmpty }
-    guard left == true, !isOver else { return }
+    if left == true { resumeLater() }
+  }
+
+  private func resumeLater() {
+    guard !isOver else { return }
     resumption.set(clock.boot() + Self.pause) {
       await self.resumeImports()
       return nil
     }
+  }
+
+  /// The store took nothing now: the token of an import of which no account may come goes to the outbox later.
+  func disownLater(_ imported: StagedImport) {
+    disowned.insert(imported.intent.id)
+    resumeLater()
   }
 
   /// True while an import whose provider does not answer now waits for it.

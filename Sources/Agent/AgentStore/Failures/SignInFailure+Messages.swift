@@ -115,6 +115,7 @@ extension AgentFailure {
     switch self {
     case .locked, .vault(.locked, _): "The vault was locked before the account was stored."
     case .shuttingDown: "The agent ended before the account was stored."
+    case .signIn(.exchange(.unknownOutcome)): "The provider's answer to an import of this token was lost."
     case _ where storeFailure != nil: "The disk did not take the account."
     default: message
     }
