@@ -66,7 +66,7 @@ import Testing
         let sent = world.network.count("/token") - before
         #expect(sent == (commit == 1 ? 0 : 1), "\(dies)")
         let isStored = dies == .after(2) || commit == 3
-        #expect(try await Self.bob(world) != nil == isStored, "\(dies)")
+        #expect((try await Self.bob(world) != nil) == isStored, "\(dies)")
         let again = try await Self.importing(token, world)
         // The agent can't know whether the request left.
         let isInDoubt = dies == .after(1) || dies == .before(2)
