@@ -281,7 +281,7 @@ class KilledImports(Deaths):
             return bool(sent)
 
     def begins_again(self, provider, client, question):
-        """Nothing was sent. If the request was stored, the agent can't know that, and asks for another token."""
+        """Nothing was sent. After the mark the agent can't know that, and asks for another token."""
         try:
             client.call("signIn.import", question)
         except LanyardError as error:

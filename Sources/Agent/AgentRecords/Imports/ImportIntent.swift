@@ -34,7 +34,11 @@ package struct ImportIntent: Sendable {
   /// Takes the place of an earlier import of the token. `lostReplays`: the replays before this one; nil: it is none.
   package mutating func replace(_ earlier: ImportIntent, lostReplays: Int?) {
     request.nonce = earlier.id
-    (request.isReplay, request.lostReplays) = (lostReplays != nil, lostReplays ?? 0)
+    guard let lostReplays else { return }
+    (request.isReplay, request.lostReplays) = (true, lostReplays)
+    request.firstSent =
+      earlier.request.firstSent
+      ?? ExchangeIntent.Sending(bootID: earlier.request.bootID, boot: earlier.request.boot)
   }
 
   package var record: Secret { SecretJSON.write { write(to: &$0) } }
@@ -85,7 +89,7 @@ package struct StagedImport: Sendable {
   package init(_ intent: ImportIntent, body: Secret, imported: Secret, sender: Provider) {
     (self.intent, self.body, self.imported) = (intent, body, imported)
     self.sender = sender.forRevocation
-    self.intent.isAnswered = true
+    (self.intent.isAnswered, self.intent.request.isLeaving) = (true, true)
   }
 
   package var record: Secret {

@@ -14,8 +14,10 @@ package struct ImportJournal {
 
   /// One step of an import in the journal.
   package enum Step: Sendable {
-    /// The connection stands, and the request is about to be sent on it.
+    /// The connection stands, and nothing has been sent on it.
     case begin(ImportIntent)
+    /// The durable request is about to leave. It is enough that this survives the process, as in `ExchangeJournal.mark`.
+    case mark(ImportIntent)
     /// The provider has answered: stored before the answer is read.
     case stage(StagedImport)
     case end([UInt8])
@@ -60,20 +62,26 @@ package struct ImportJournal {
   /// The steps of imports that go on at the same moment. A request begins only if its answer has room, too.
   package func taking(_ steps: [Step]) throws(AgentFailure) -> ChangeSet<Void> {
     var (records, memory): ([VaultChange], [MemoryChange]) = ([], [])
-    if steps.contains(where: \.isBeginning) {
+    if steps.contains(where: { $0.kind == .begin }) {
       try vault.withRecords { (records) throws(VaultFailure) in try records.checkWritable() }
       for id in surplus { add(ending(id)) }
     }
     for step in steps {
       switch step {
       case .begin(let intent): add(putting(intent))
+      case .mark(var intent):
+        intent.request.isLeaving = true
+        intent.signedOut = vault.importTable.all[intent.id]?.signedOut ?? []
+        add(putting(intent))
       case .stage(var staged):
         staged.intent.signedOut = vault.importTable.all[staged.intent.id]?.signedOut ?? []
         add(([.put(.vault, .importJournal, id: staged.intent.id, staged.record)], [.importPut(staged.intent)]))
       case .end(let id): add(ending(id))
       }
     }
-    return ChangeSet(records, memory: memory)
+    var changes = ChangeSet(records, memory: memory)
+    if steps.allSatisfy({ $0.kind == .mark }) { changes.durability = .kernel }
+    return changes
 
     func add(_ change: (records: [VaultChange], memory: [MemoryChange])) {
       records += change.records
@@ -120,5 +128,14 @@ package struct ImportJournal {
 }
 
 extension ImportJournal.Step {
-  package var isBeginning: Bool { if case .begin = self { true } else { false } }
+  /// Steps of one kind share a commit.
+  package enum Kind: CaseIterable, Sendable { case answer, begin, mark }
+
+  package var kind: Kind {
+    switch self {
+    case .begin: .begin
+    case .mark: .mark
+    case .stage, .end: .answer
+    }
+  }
 }

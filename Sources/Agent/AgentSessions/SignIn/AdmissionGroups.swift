@@ -19,9 +19,11 @@ final class AdmissionGroups: Sendable {
     }
     imports = GroupedWork { steps in
       // What came is stored first: a disk that has no room for another request may have it for an answer.
-      let result = await vault.take(steps.filter { !$0.isBeginning })
-      let beginning = await vault.take(steps.filter(\.isBeginning))
-      return steps.map { $0.isBeginning ? beginning : result }
+      var results: [ImportJournal.Step.Kind: Result<Void, AgentFailure>] = [:]
+      for kind in ImportJournal.Step.Kind.allCases {
+        results[kind] = await vault.take(steps.filter { $0.kind == kind })
+      }
+      return steps.map { results[$0.kind]! }
     }
   }
 

@@ -36,7 +36,7 @@ extension SignInCoordinator {
     if let known, known.hasLivingSession { return try await answer(known, alias, by: limits) }
     let request = ExchangeIntent(
       attempt: 0, epoch: 0, generation: 0, fingerprint: Fingerprint.of(refreshToken), wall: clock.wall(),
-      bootID: clock.bootID, boot: clock.boot(), key: .standard, isReplay: false, isLeaving: true,
+      bootID: clock.bootID, boot: clock.boot(), key: .standard, isReplay: false,
       nonce: dependencies.environment.entropy.bytes(ExchangeIntent.nonceBytes))
     var intent = ImportIntent(
       request, of: digest, at: provider.configuration.name, alias: alias, covered: limits?.permission.accounts)
@@ -80,11 +80,12 @@ extension SignInCoordinator {
     waiters.resumeAll(for: place)
   }
 
-  /// The connection stands, and no byte of the request has left: the intent is written now. False if the request must
-  /// not leave.
+  /// The connection stands, and no byte of the request has left: the intent is written now, and then the mark that it
+  /// leaves. False if the request must not leave.
   private func mayLeave(_ intent: ImportIntent) async -> Bool {
     do throws(AgentFailure) {
       try await groups.take(.begin(intent))
+      try await groups.take(.mark(intent))
       return true
     } catch {
       unjournaled[intent.id] = error
