@@ -341,7 +341,8 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 	  sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/$$unit.in > $(SHARE)/systemd/user/$$unit || exit 1; \
 	done
 	install -m 644 .packaging/systemd/lanyard-credential.socket $(SHARE)/systemd/user
-	install -m 644 .packaging/systemd/sandbox.conf $(SHARE)/lanyard/systemd
+	install -m 644 .packaging/systemd/sandbox.conf .packaging/systemd/lanyard.service.in \
+	  .packaging/systemd/lanyard.socket.in $(SHARE)/lanyard/systemd
 	install -m 644 Clients/python/src/lanyard/*.py Clients/python/src/lanyard/py.typed $(SHARE)/lanyard/python/lanyard
 	install -m 644 Clients/python/src/lanyard/auth/*.py $(SHARE)/lanyard/python/lanyard/auth
 

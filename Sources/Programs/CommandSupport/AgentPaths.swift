@@ -58,6 +58,13 @@ public enum AgentPaths {
       .first { access($0, X_OK) == 0 }
   }
 
+  /// A directory of the installation's `share`, whose `bin` or `libexec/lanyard` has the running program.
+  public static func shared(_ name: String) -> String? {
+    guard let own = ownPath else { return nil }
+    let directory = directory(of: own)
+    return ["\(directory)/../share/\(name)", "\(directory)/../../share/\(name)"].first { access($0, R_OK | X_OK) == 0 }
+  }
+
   /// A program in `PATH`. Skips relative entries: the choice must not depend on the working directory.
   public static func program(_ name: String) -> String? {
     (Environment.value("PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")

@@ -66,7 +66,7 @@ import JSONRPC
           KeyCommand.self,
           RPC.self,
           Events.self, Notify.self, MetricsCommand.self,
-          Backup.self, Restore.self, Doctor.self,
+          Backup.self, Restore.self, Doctor.self, ServiceCommand.self,
         ]),
       CommandGroup(name: "This program", subcommands: [Completion.self, Man.self, Demo.self]),
     ])

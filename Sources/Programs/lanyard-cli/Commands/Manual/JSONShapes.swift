@@ -58,6 +58,7 @@ enum JSONShapes {
     "request": "the result of `request.send`",
     "resolve": "the result of `account.resolve`",
     "restore": "the result of `agent.restore`",
+    "service install": "{unit, directory?}: the directory of units that were written",
     "revocations abandon": "the result of `revocation.abandon`",
     "revocations list": "the result of `revocation.list`",
     "revocations send": "the result of `revocation.retry`",
