@@ -45,4 +45,21 @@ import Testing
     #expect(read.requestedDetails == nil)
     #expect(read.generation == 3)
   }
+
+  /// The pause of a failure was stored by a wall clock that may be another one at the next start.
+  @Test(
+    "the last failure is told on the provider's clock, and never as still to come",
+    arguments: [(0, 0), (100, 100), (86_400, 86_400), (-100, 0), (-10 * 86_400, 0)] as [(Int64, Int64)])
+  func lastFailureAfterAStart(wallPassed: Int64, ago: Int64) throws {
+    let (boot, wall) = (BootInstant(milliseconds: 5_000_000), Timestamp(year: 2030, month: 1, day: 1))
+    var memory = TokenMemory(health: .ok)
+    memory.patience = TokenMemory.Patience(
+      until: boot + .seconds(120), callersUntil: boot + .seconds(15),
+      failure: .transient("status429", retryAfter: nil), failures: 1, unexplained: 0)
+    let stored = GrantMemory(memory, boot: boot, wall: wall)
+    let provider = Timestamp(year: 2040, month: 1, day: 1)
+    let told = try #require(stored.lastFailure(wall: wall + .seconds(wallPassed), providerTime: provider))
+    #expect(told.at == provider + .seconds(-ago))
+    #expect(told.reason == "status429")
+  }
 }

@@ -59,6 +59,25 @@ import Testing
     }
   }
 
+  /// The client says an end by the machine's clock, and reads it beside the moment at which it enqueued.
+  @Test(arguments: [-1, 0, 1]) func endOfAnOperation_isToldOnTheClockOfItsOtherInstants(hours: Int64) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let client = try world.client()
+      #expect(await client.call("policy.set", Self.policy).error == nil)
+      scene.idp.setClockOffset(milliseconds: hours * 3_600_000)
+      #expect(scene.works(try await scene.token(method: "token.refresh")))
+      let end = (world.clock.wall() + .seconds(600)).rfc3339
+      let made = await client.call(
+        "operation.enqueue", #"{"account":"\#(scene.account)","capability":"read","expiresAt":"\#(end)"}"#)
+      let operation = try #require(made.result?["operation"]?.stringValue, "\(made)")
+      let told = await client.call(
+        "operation.get", #"{"account":"\#(scene.account)","operation":"\#(operation)"}"#)
+      let left = try Self.instant(told, "expiresAt") - Self.instant(told, "enqueuedAt")
+      #expect(abs(left.count - 600_000) < 2000, "\(told)")
+    }
+  }
+
   /// A list has objects of several providers, and no member could tell whose clock an instant is by.
   @Test func wrongMachineClock_listsStandOnTheMachinesClock() throws {
     try scenario { world in

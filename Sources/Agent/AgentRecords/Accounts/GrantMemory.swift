@@ -57,11 +57,13 @@ package struct GrantMemory: Sendable, Equatable {
     return memory
   }
 
-  /// The failure that the pause is for, at about the time when it was written.
-  package var lastFailure: LastFailure? {
+  /// The failure that the pause is for, at about the time when it was written, on the provider's clock. A wall clock that
+  /// was set back since does not know when that was: then it is told as of now, as its pause is counted again.
+  package func lastFailure(wall: Timestamp, providerTime: Timestamp) -> LastFailure? {
     guard let patience else { return nil }
     let failure = patience.failure
-    return LastFailure(kind: failure.kind, at: patience.until + (.zero - patience.length), reason: failure.reason)
+    let ago = max(.zero, wall - patience.until + patience.length)
+    return LastFailure(kind: failure.kind, at: providerTime + (.zero - ago), reason: failure.reason)
   }
 
   // MARK: record

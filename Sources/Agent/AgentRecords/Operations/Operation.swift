@@ -65,7 +65,7 @@ package struct Operation: Sendable {
     self.idempotencyKey = idempotencyKey
     digest = enqueued.digest
     (enqueuedAt, updatedAt) = (now, now)
-    self.expiresAt = enqueued.expiresAt
+    self.expiresAt = expiresAt
     (key, limit, caller) = (enqueued.key, enqueued.limit, enqueued.caller)
     (requester, approved) = (enqueued.requester, enqueued.approved)
     self.epoch = epoch

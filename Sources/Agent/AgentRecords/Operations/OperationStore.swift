@@ -150,7 +150,8 @@ package struct OperationStore {
     var operation = Operation(
       id: number, account: id, sequence: sequence, enqueued, decision: decision, epoch: profile.epoch,
       key: enqueued.idempotencyKey ?? Base32.encode(vault.entropy.bytes(16)), at: now,
-      // The client's clock is this machine's. Counted from now, so that one that is set later changes nothing.
+      // The client's clock is this machine's. Told and counted on the provider's, so that a clock that is set later
+      // changes nothing.
       expiresAt: enqueued.expiresAt.map { now + ($0 - vault.clock.wall()) }, bytes: bytes)
     if isOffered { _ = operation.machine.offered() }
     var after = before

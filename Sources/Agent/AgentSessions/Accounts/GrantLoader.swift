@@ -41,7 +41,10 @@ final class GrantLoader {
       if let authTime = grant.authTime { identity?.authTime = authTime }
       account.loaded = Account.Loaded(
         profile: profile, machine: machine, grant: grant, stateSince: profile.stateSince,
-        lastFailure: signedOut ? nil : lastFailure(in: grant.memory, of: profile, account),
+        lastFailure: signedOut
+          ? nil
+          : grant.memory.lastFailure(
+            wall: clock.wall(), providerTime: account.dependencies.time.now(for: profile.provider)),
         idTokenIdentity: identity, rights: found?.rights)
       account.loaded?.forgetRefreshTokenIfDisabled()
       account.exchanges.machine.loaded(epoch: profile.epoch)
@@ -57,15 +60,6 @@ final class GrantLoader {
         await correct(found.journal, of: account, doubtWasKnown: grant.memory.health == .unknown)
       }
     }
-  }
-
-  /// The record has its moment by the wall clock.
-  private func lastFailure(
-    in memory: GrantMemory, of profile: AccountProfile, _ account: isolated Account
-  ) -> LastFailure? {
-    guard var failure = memory.lastFailure else { return nil }
-    failure.at = failure.at + (account.dependencies.time.now(for: profile.provider) - account.clock.wall())
-    return failure
   }
 
   /// Restores the access tokens that were stored before the restart, also those of a grant with an unknown outcome: they
