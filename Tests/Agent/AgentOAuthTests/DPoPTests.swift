@@ -148,7 +148,7 @@ import AgentOAuth
     func send(_ request: HTTPRequest) async -> HTTPOutcome { .notConnected(.other) }
     func serverKey(for request: HTTPRequest) async -> ServerKey { .failed(.notConnected(.other)) }
     func closeConnections(of user: String?) {}
-    func now(for provider: ProviderName) -> Timestamp { wall() }
+    func calendarTime(of provider: ProviderName) -> Timestamp { wall() }
     func answered(by provider: ProviderName, date: String?, sentAt: BootInstant, receivedAt: BootInstant) {}
   }
 

@@ -33,7 +33,7 @@ import AgentOAuth
     func sleep(until deadline: BootInstant) async {}
     func bytes(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
     func serverKey(for request: HTTPRequest) async -> ServerKey { .failed(.notConnected(.other)) }
-    func now(for provider: ProviderName) -> Timestamp { wall() }
+    func calendarTime(of provider: ProviderName) -> Timestamp { wall() }
     func answered(by provider: ProviderName, date: String?, sentAt: BootInstant, receivedAt: BootInstant) {}
 
     func send(_ request: HTTPRequest) async -> HTTPOutcome {

@@ -27,7 +27,7 @@ import AgentOAuth
       refreshTokenExpiresAt: nil)
     guard let response,
       let token = AccessToken(
-        response, for: .standard, of: grant, sentAt: clock.boot(), clock: clock, now: clock.wall())
+        response, for: .standard, of: grant, sentAt: clock.boot(), clock: clock, highWater: clock.wall())
     else { return #expect(text.isEmpty || !text.utf8.allSatisfy { (0x20...0x7E).contains($0) }) }
     var tokens = IssuedTokens()
     let taken = tokens.take(

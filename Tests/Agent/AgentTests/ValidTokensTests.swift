@@ -25,7 +25,7 @@ import AgentOAuth
       refreshTokenExpiresAt: nil)
     let response = try #require(TokenResponse(body: body))
     let read = AccessToken(
-      response, for: .standard, of: grant, sentAt: clock.boot(), clock: clock, now: clock.wall())
+      response, for: .standard, of: grant, sentAt: clock.boot(), clock: clock, highWater: clock.wall())
     let token = try #require(read)
     var tokens = IssuedTokens()
     let taken = tokens.take(

@@ -10,7 +10,8 @@ import Testing
 
   /// A confirmation, and the longest time that was ever reported since it.
   struct Confirmation {
-    var provider: ProviderName
+    /// Nil: a moment of no provider, such as the creation of a grant.
+    var provider: ProviderName?
     var instant: TrustedInstant
     var elapsed = Milliseconds.zero
     /// Elapsed by the boot clock in all boots since, without the time between them.
@@ -61,9 +62,11 @@ import Testing
       func fail(_ what: String) -> Broken { Broken(seed: seed, step: step, what: what) }
       for index in confirmations.indices {
         let known = confirmations[index]
-        let elapsed = machine.elapsed(since: known.instant, known.provider)
+        let elapsed =
+          known.provider.map { machine.elapsed(since: known.instant, $0) }
+          ?? machine.elapsed(sinceMoment: known.instant)
         guard elapsed >= known.counted else { throw fail("less than the boot clock counted (T2)") }
-        if known.provider != server {
+        if known.provider == nil || known.provider != server {
           guard elapsed >= known.elapsed else { throw fail("a window became longer (T1, T3)") }
         }
         confirmations[index].elapsed = elapsed
@@ -83,7 +86,11 @@ import Testing
           ask(provider)
           server = provider
         case 14...15:
-          confirmations.append(Confirmation(provider: provider, instant: machine.confirm(provider)))
+          let instant = machine.confirm(provider)
+          confirmations.append(Confirmation(provider: provider, instant: instant))
+          if provider == Self.mute, machine.reading(provider, since: instant).clock == .suspect {
+            throw Broken(seed: seed, step: step, what: "suspect for what was confirmed by this clock")
+          }
           if confirmations.count > 6 { confirmations.removeFirst() }
         case 16: machine.restart()
         case 17:
@@ -93,6 +100,9 @@ import Testing
           for index in confirmations.indices {
             confirmations[index].counted = confirmations[index].counted + uptime
           }
+        case 18:
+          confirmations.append(Confirmation(instant: machine.time.moment(at: machine.now)))
+          if confirmations.count > 6 { confirmations.removeFirst() }
         default: machine.time.advance(to: machine.now)
         }
         try check(server: server)

@@ -62,13 +62,17 @@ import Testing
     }
 
     /// Reads both clocks first, as the agent does.
-    mutating func reading(_ provider: ProviderName = idp) -> ProviderTime {
+    mutating func reading(_ provider: ProviderName = idp, since instant: TrustedInstant? = nil) -> ProviderTime {
       time.advance(to: now)
-      return time.reading(for: provider, at: now)
+      return time.reading(for: provider, since: instant, at: now)
     }
     mutating func elapsed(since instant: TrustedInstant, _ provider: ProviderName = idp) -> Milliseconds {
       time.advance(to: now)
       return time.elapsed(since: instant, by: provider, at: now)
+    }
+    mutating func elapsed(sinceMoment moment: TrustedInstant) -> Milliseconds {
+      time.advance(to: now)
+      return time.elapsed(since: moment, at: now)
     }
     /// Trusted time minus true time.
     mutating func error(_ provider: ProviderName = idp) -> Milliseconds { reading(provider).now - trueTime }
@@ -265,7 +269,111 @@ import Testing
     #expect(told == [false, false, true, false])
   }
 
+  // MARK: a provider that never told its time
+
+  @Test func clockThatWasAheadOnce_isAcceptedByTheNextConfirmation() {
+    var machine = Machine()
+    let before = machine.confirm()
+    machine.wallError = Self.day * 40
+    #expect(machine.elapsed(since: before) == Self.day * 40)
+    machine.wallError = .zero
+    #expect(machine.reading(since: before).clock == .suspect)
+    let confirmed = machine.confirm()
+    for _ in 0..<2 {
+      #expect(machine.reading(since: confirmed).clock == .trusted)
+      #expect(machine.reading().clock == .trusted)
+      #expect(machine.time.behind(at: machine.now) == nil)
+      #expect(machine.error() == .zero, "the wall clock is all there is")
+      machine.restart()
+    }
+    machine.reboot(off: Self.day)
+    #expect(machine.reading(since: confirmed).clock == .trusted)
+    #expect(machine.elapsed(since: confirmed) == Self.day + .seconds(10), "time without power counts")
+    // Set back from there, it is suspect again.
+    machine.wallError = .seconds(-121)
+    #expect(machine.reading(since: confirmed).clock == .suspect)
+    #expect(machine.reading(since: confirmed).behind == .seconds(121))
+  }
+
+  /// Another account of the provider is confirmed: its window began before the wall clock was accepted.
+  @Test func acceptedClock_changesNothingForWhatWasConfirmedBefore() {
+    var machine = Machine()
+    let before = machine.confirm()
+    machine.pass(Self.day)
+    machine.wallError = Self.day * -3
+    let later = machine.confirm()
+    for (passed, off) in [(Milliseconds.zero, Milliseconds.zero), (.zero, Self.day), (Self.day, .zero)] {
+      machine.pass(passed)
+      if off > .zero { machine.reboot(off: off, uptime: .zero) }
+      let difference = machine.elapsed(since: before) - machine.elapsed(since: later)
+      #expect(difference == Self.day || difference == Self.day + Milliseconds(1))
+      #expect(machine.reading(since: before).clock == .suspect)
+      #expect(machine.reading(since: before).behind == Self.day * 3)
+      #expect(machine.reading(since: later).clock == .trusted)
+    }
+    #expect(machine.elapsed(since: later) == Self.day * 2)
+    // The mark is not lowered either.
+    #expect(machine.time.highWater(of: Machine.idp, at: machine.now) == machine.trueTime)
+  }
+
+  /// The request was sent before the clock was set back, and a second account confirmed in between.
+  @Test func clockSetBackDuringARequest_lengthensNoOtherWindow() {
+    var machine = Machine()
+    _ = machine.confirm()
+    machine.pass(.seconds(100))
+    let sentAt = machine.now.boot
+    machine.pass(.seconds(10))
+    let between = machine.confirm()
+    machine.wallError = Self.day * -3
+    machine.pass(.seconds(10))
+    let late = machine.time.confirmed(by: Machine.idp, at: sentAt, now: machine.now)
+    #expect(machine.elapsed(since: late) == .seconds(20), "from the request on")
+    machine.reboot(off: Self.day, uptime: .zero)
+    #expect(machine.elapsed(since: between) == Self.day + .seconds(10))
+    #expect(machine.elapsed(since: late) == Self.day + .seconds(20))
+  }
+
+  @Test func providerThatToldItsTime_lowersItByADateOnly() {
+    for isSameBoot in [true, false] {
+      var machine = Machine()
+      machine.ask()
+      if !isSameBoot { machine.reboot() }
+      machine.wallError = Self.day * -3
+      let confirmed = machine.confirm()
+      #expect(machine.reading(since: confirmed).clock == .suspect, "same boot: \(isSameBoot)")
+      #expect(machine.error() >= .zero - .seconds(31))
+    }
+  }
+
+  /// Servers and people date by a clock that is right now; no window counts by it.
+  @Test func calendarTime_isTheWallClockUntilAServerToldItsTime() {
+    var machine = Machine()
+    _ = machine.confirm()
+    machine.wallError = Self.day * 40
+    _ = machine.reading()
+    machine.wallError = .zero
+    #expect(machine.time.calendarTime(of: Machine.idp, at: machine.now) == machine.now.wall)
+    machine.ask(error: .seconds(3600))
+    machine.wallError = Self.day
+    #expect(machine.time.calendarTime(of: Machine.idp, at: machine.now) == machine.reading().now)
+    machine.reboot(wallError: .zero)
+    #expect(machine.time.calendarTime(of: Machine.idp, at: machine.now) == machine.reading().now)
+  }
+
   // MARK: the server's clock
+
+  @Test func dateACenturyAway_tellsNothing() {
+    for (year, isTold) in [(1, false), (1900, false), (1970, true), (2096, true), (2200, false), (9999, false)] {
+      var machine = Machine()
+      let before = machine.reading()
+      let date = Timestamp(year: Int64(year), month: 12, day: 31, hour: 23, minute: 59, second: 59)
+      machine.time.apply(
+        ServerSample(date: date, sentAt: machine.now.boot, receivedAt: machine.now.boot), from: Machine.idp,
+        at: machine.now)
+      #expect((machine.reading().serverTimeOffset != nil) == isTold, "\(year)")
+      if !isTold { #expect(machine.reading() == before, "\(year)") }
+    }
+  }
 
   @Test(arguments: [3600, -3600] as [Int64])
   func serverAnHourOff_shiftsTheTimeButNotElapsedTime(seconds: Int64) throws {
@@ -455,5 +563,45 @@ import Testing
     #expect(machine.time.elapsed(since: made, at: machine.now) == .seconds(670))
     machine.wallError = Machine.day
     #expect(machine.time.elapsed(since: made, at: machine.now) == .seconds(700) + Machine.day)
+  }
+
+  /// A grant of an hour, on a machine that was off for two.
+  @Test func clockSetBackAfterAGrantsEnd_revivesNoGrant() {
+    for isReboot in [true, false] {
+      var machine = Machine()
+      let made = machine.time.moment(at: machine.now)
+      if isReboot { machine.reboot(off: .seconds(7200)) } else { machine.wallError = .seconds(7200) }
+      let elapsed = machine.elapsed(sinceMoment: made)
+      #expect(elapsed >= .seconds(7200))
+      machine.wallError = .seconds(-5400)
+      #expect(machine.elapsed(sinceMoment: made) >= elapsed)
+      machine.restart()
+      #expect(machine.elapsed(sinceMoment: made) >= elapsed)
+      machine.reboot(off: .zero, uptime: .zero)
+      #expect(machine.elapsed(sinceMoment: made) >= elapsed)
+    }
+  }
+
+  @Test func grantMadeAfterAClockWasAhead_livesAsLongAsIsMeant() {
+    var machine = Machine()
+    let before = machine.time.moment(at: machine.now)
+    machine.wallError = Self.day * 40
+    #expect(machine.elapsed(sinceMoment: before) == Self.day * 40)
+    machine.wallError = .zero
+    let made = machine.time.moment(at: machine.now)
+    #expect(made.time == machine.now.wall)
+    #expect(machine.elapsed(sinceMoment: made) == .zero)
+    machine.reboot(off: Self.day)
+    #expect(machine.elapsed(sinceMoment: made) == Self.day + .seconds(10), "time without power counts")
+    #expect(machine.elapsed(sinceMoment: before) == Self.day * 41 + .seconds(10))
+  }
+
+  /// The machine's own timeline is of no provider.
+  @Test func clockSetBackAfterAGrantWasMade_makesNoClockSuspect() {
+    var machine = Machine()
+    _ = machine.time.moment(at: machine.now)
+    machine.wallError = Self.day * -3
+    #expect(machine.time.behind(at: machine.now) == nil)
+    #expect(machine.reading().clock == .trusted)
   }
 }

@@ -1,5 +1,6 @@
 """The running agent's wall clock is set back and forward (clockshift.c): no offline window becomes longer by it."""
 
+import datetime
 import itertools
 import os
 import shutil
@@ -8,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from agent_fixture import PATIENCE_SECONDS, AgentFixture, LanyardError, Preloaded, add_provider, import_account
+from agent_fixture import PATIENCE_SECONDS, AgentFixture, Client, LanyardError, Preloaded, add_provider, import_account
 
 DAY = 86_400
 WINDOW_SECONDS = 4
@@ -202,6 +203,90 @@ class WallClockChanges(AgentFixture):
             "authorization.check",
             {"account": "work", "capability": "deny", "waitSeconds": 10})["effect"] == "allow", "the provider's time")
         self.assertEqual(self.caller.call("session.get", {"account": "work"})["clock"], "trusted")
+
+    def test_clock_that_was_ahead_once_is_accepted_at_a_provider_that_tells_no_time(self):
+        mute = self.provider()
+        mute.post("options", sendsDate=False)
+        add_provider(self.caller, mute, name="mute")
+        for alias, person in (("home", "bob"), ("other", "alice")):
+            self.caller.call(
+                "signIn.import", {"provider": "mute", "refreshToken": mute.refresh_token(person), "alias": alias})
+        self.agent.set_wall(40 * DAY)
+        self.check("home")
+        self.agent.set_wall(0)
+        self.caller.call("connectivity.report", {"online": True})
+        self.caller.call("token.refresh", {"account": "home"})
+        for _ in range(2):
+            decision = self.check("home")
+            self.assertEqual((decision["effect"], decision["time"]["clock"]), ("allow", "trusted"), decision)
+            session = self.caller.call("session.get", {"account": "home"})
+            self.assertEqual(session["clock"], "trusted")
+            end = datetime.datetime.fromisoformat(session["lastOnlineAuthAt"].replace("Z", "+00:00")).timestamp()
+            self.assertLess(abs(end - time.time()), DAY)
+            # The other account was not confirmed since.
+            self.assertEqual(self.caller.call("session.get", {"account": "other"})["clock"], "suspect")
+            self.agent.end()
+            self.agent.start()
+            self.caller = self.client(self.agent)
+            self.caller.call("token.refresh", {"account": "home"})
+
+    def check(self, account):
+        return self.caller.call("authorization.check", {"account": account, "capability": "deny"})
+
+    def test_key_lives_by_the_machines_clock_at_a_provider_that_tells_no_time(self):
+        self.caller.call("provider.add", {
+            "name": "keys", "kind": "secret", "allowedOrigins": [self.idp.issuer]})
+        def end(days):
+            return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() + days * DAY))
+        self.caller.call("account.add", {"provider": "keys", "secret": "k1", "alias": "key", "expiresAt": end(30)})
+        self.agent.set_wall(40 * DAY)
+        self.caller.call("session.get", {"account": "key"})
+        self.agent.set_wall(0)
+        self.agent.end()
+        self.agent.start()
+        self.caller = self.client(self.agent)
+        self.assertEqual(self.caller.call("token.get", {"account": "key"})["accessToken"], "k1")
+        self.caller.call("account.replace", {"account": "key", "secret": "k2", "expiresAt": end(20)})
+        self.assertEqual(self.caller.call("session.get", {"account": "key"})["clock"], "trusted")
+        self.assertLess(self.caller.call("token.get", {"account": "key"})["expiresInSeconds"], 21 * DAY)
+
+    def test_clock_set_back_revives_no_grant_and_allows_no_first_pin(self):
+        secret = self.caller.call("grant.create", {
+            "client": "tool", "accounts": ["work"], "methods": ["session.get"], "expiresInSeconds": 3600})["secret"]
+
+        def is_refused():
+            try:
+                with Client(self.agent.socket, timeout=PATIENCE_SECONDS, grant=secret) as program:
+                    program.call("session.get", {"account": "work"})
+                return False
+            except LanyardError as error:
+                self.assertEqual(error.code, 1007)
+                return True
+
+        def enroll():
+            return self.caller.call("stepUp.enroll", {"account": "work", "pin": "482913"})
+
+        self.assertFalse(is_refused())
+        self.agent.set_wall(7200)
+        self.assertTrue(is_refused())
+        with self.assertRaises(LanyardError) as refused:
+            enroll()
+        self.assertEqual(refused.exception.code, 4002)
+        for _ in range(2):
+            self.agent.set_wall(60)
+            self.assertTrue(is_refused())
+            with self.assertRaises(LanyardError) as refused:
+                enroll()
+            self.assertEqual(refused.exception.code, 4002)
+            self.agent.end()
+            self.agent.start()
+            self.caller = self.client(self.agent)
+        # A grant and a sign-in of now count by the clock as it is.
+        secret = self.caller.call("grant.create", {
+            "client": "tool", "accounts": ["work"], "methods": ["session.get"], "expiresInSeconds": 3600})["secret"]
+        self.assertFalse(is_refused())
+        import_account(self.caller, self.idp, "alice", alias="work")
+        enroll()
 
     def test_clock_changes_do_not_change_a_tokens_lifetime(self):
         token = self.caller.call("token.get", {"account": "work"})

@@ -34,7 +34,7 @@ package struct ProofIssuer: Sendable {
   ) -> Secret? {
     DPoPProof(
       method: method, url: url, id: Base64URL.encode(dependencies.entropy.bytes(DPoPProof.idBytes)),
-      now: dependencies.time.now(for: provider), accessToken: accessToken, nonce: nonce
+      now: dependencies.time.calendarTime(of: provider), accessToken: accessToken, nonce: nonce
     ).signed(by: key, with: dependencies.keys)
   }
 
@@ -47,7 +47,7 @@ package struct ProofIssuer: Sendable {
     let nonce = nonce ?? dependencies.nonces.nonce(for: .resources, at: url, by: key)
     guard let proof = proof(for: method, url, by: key, accessToken: credential.token, nonce: nonce) else { return nil }
     return RequestAuthorization(
-      credential: credential, proof: proof, nonce: nonce, time: dependencies.time.now(for: provider))
+      credential: credential, proof: proof, nonce: nonce, time: dependencies.time.calendarTime(of: provider))
   }
 
   /// Remembers the nonce of a resource server's response, and returns it if it is not the one that the request had.
@@ -71,7 +71,7 @@ package struct ProofIssuer: Sendable {
   /// The proof of a request to the token endpoint. Nil without a cryptographic library.
   func tokenProof(at url: HTTPURL, by key: DeviceKey, nonce: String?) -> RequestAuthorization? {
     let nonce = nonce ?? dependencies.nonces.nonce(for: .tokens, at: url, by: key)
-    let time = dependencies.time.now(for: provider)
+    let time = dependencies.time.calendarTime(of: provider)
     guard let proof = proof(for: "POST", url, by: key, accessToken: nil, nonce: nonce) else { return nil }
     return RequestAuthorization(proof: proof, nonce: nonce, time: time)
   }
@@ -86,10 +86,10 @@ package struct ProofIssuer: Sendable {
     if let nonce { dependencies.nonces.remember(nonce, for: .tokens, at: url, by: key) }
     // RFC 9449 §5 means 400; Glewlwyd answers 403.
     guard [400, 401, 403].contains(response.status) else { return false }
-    switch TokenEndpointRefusal(response, now: dependencies.time.now(for: provider)).error {
+    switch TokenEndpointRefusal(response, now: dependencies.time.calendarTime(of: provider)).error {
     case NonceRefusal.error?: return nonce != nil && nonce != request.nonce
     case "invalid_dpop_proof"?:
-      let drift = request.time.map { dependencies.time.now(for: provider) - $0 } ?? .zero
+      let drift = request.time.map { dependencies.time.calendarTime(of: provider) - $0 } ?? .zero
       return drift > Self.drift || .zero - drift > Self.drift
     default: return false
     }

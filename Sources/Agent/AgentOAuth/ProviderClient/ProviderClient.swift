@@ -45,7 +45,7 @@ package struct ProviderClient: Sendable {
 
   var clock: any AgentClock { dependencies.clock }
   /// The provider's time.
-  var now: Timestamp { dependencies.time.now(for: provider.configuration.name) }
+  var now: Timestamp { dependencies.time.calendarTime(of: provider.configuration.name) }
   var signatures: any SignatureVerifier { dependencies.signatures }
 
   /// The public documents of the provider.

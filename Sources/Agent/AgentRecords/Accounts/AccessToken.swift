@@ -27,7 +27,7 @@ package struct AccessToken: Sendable {
   /// When its request was sent: its lifetime begins then (docs/tokens.md, Health and freshness).
   var sentAt: BootInstant
   var bootID: String
-  /// The moment of `sentAt` in trusted time, which is still known after a reboot (docs/offline.md, Time).
+  /// The moment of `sentAt` by the mark of trusted time, which is still known after a reboot (docs/offline.md, Time).
   var sentAtTime: Timestamp
 
   /// `expires_in` is only recommended (RFC 6749 §5.1). A wrong guess costs one 401, which the client reports.
@@ -40,10 +40,10 @@ package struct AccessToken: Sendable {
   ///
   /// - Parameters:
   ///   - isRenewable: another one follows it; nil: if the grant has a refresh token.
-  ///   - now: trusted time.
+  ///   - highWater: the mark of trusted time.
   package init?(
     _ response: TokenResponse, for key: TokenKey, of grant: GrantRecord, isRenewable: Bool? = nil, sentAt: BootInstant,
-    clock: any AgentClock, now: Timestamp
+    clock: any AgentClock, highWater: Timestamp
   ) {
     guard let secret = response.accessToken else { return nil }
     let isLast = !(isRenewable ?? (grant.refreshToken != nil))
@@ -60,13 +60,13 @@ package struct AccessToken: Sendable {
     generation = grant.generation
     self.sentAt = sentAt
     bootID = clock.bootID
-    sentAtTime = now + (sentAt - clock.boot())
+    sentAtTime = highWater + (sentAt - clock.boot())
   }
 
   /// A secret that a person was given, for one account. `endsIn`: until its end; nil: no end is known.
   package init(
     secret: Secret, placedAt placement: SecretPlacement, username: String?, generation: UInt64, endsIn: Milliseconds?,
-    clock: any AgentClock, now: Timestamp
+    clock: any AgentClock, highWater: Timestamp
   ) {
     key = .standard
     self.secret = secret
@@ -78,7 +78,7 @@ package struct AccessToken: Sendable {
     self.generation = generation
     sentAt = clock.boot()
     bootID = clock.bootID
-    sentAtTime = now
+    sentAtTime = highWater
     (self.placement, self.username) = (placement, username)
   }
 
@@ -89,10 +89,10 @@ package struct AccessToken: Sendable {
   package var isBound: Bool { tokenType.lowercased() == "dpop" }
 
   /// When its request was sent, on this boot's clock. After a reboot at least this boot's time has passed.
-  package func sentAt(on clock: any AgentClock, now: Timestamp) -> BootInstant {
+  package func sentAt(on clock: any AgentClock, highWater: Timestamp) -> BootInstant {
     guard bootID != clock.bootID else { return sentAt }
     let boot = clock.boot()
-    return boot + (.zero - max(now - sentAtTime, Milliseconds(boot.milliseconds)))
+    return boot + (.zero - max(highWater - sentAtTime, Milliseconds(boot.milliseconds)))
   }
 }
 

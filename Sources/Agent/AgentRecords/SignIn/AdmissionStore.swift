@@ -245,7 +245,7 @@ package struct AdmissionStore {
     if var secret = admission.secret {
       secret.username = secret.username ?? profile.secret?.username
       secret.reminded = secret.expiresAt.flatMap {
-        ExpiryReminder.passed($0, at: vault.time.now(for: profile.provider))
+        ExpiryReminder.passed($0, at: vault.time.calendarTime(of: profile.provider))
       }
       profile.secret = secret
     }

@@ -76,22 +76,50 @@ package final class TimeKeeper: ProviderClock {
     let machine = machine
     guard let date = date.flatMap({ Timestamp(httpDate: $0, now: machine.wall) }) else { return }
     let sample = ServerSample(date: date, sentAt: sentAt, receivedAt: receivedAt)
-    let moved = state.withLock { state in
-      let before = state.time?.reading(for: provider, at: machine).now
-      state.time?.apply(sample, from: provider, at: machine)
-      tell(&state, at: machine)
-      let after = state.time?.reading(for: provider, at: machine).now
-      guard let before, let after else { return Milliseconds.zero }
-      return max(after - before, before - after)
-    }
+    change(provider, at: machine) { $0.apply(sample, from: provider, at: machine) }
     decisions.withdrawAll()
-    if moved > Self.resolution { wasSet(provider) }
   }
 
-  package func reading(for provider: ProviderName) -> ProviderTime { reading(for: provider, at: machine) }
+  /// Changes the time, and follows a change of the provider's. Nil while the vault is locked.
+  @discardableResult
+  private func change<Result: Sendable>(
+    _ provider: ProviderName, at machine: MachineTime, _ body: (inout TrustedTime) -> Result
+  ) -> Result? {
+    let (result, moved) = state.withLock { state -> (Result?, Milliseconds) in
+      guard var time = state.time else { return (nil, .zero) }
+      let before = time.reading(for: provider, at: machine).now
+      let result = body(&time)
+      let after = time.reading(for: provider, at: machine).now
+      state.time = time
+      tell(&state, at: machine)
+      return (result, max(after - before, before - after))
+    }
+    if moved > Self.resolution {
+      decisions.withdrawAll()
+      wasSet(provider)
+    }
+    return result
+  }
+
+  /// `instant`: the account's confirmation, for which the clock is judged.
+  package func reading(for provider: ProviderName, since instant: TrustedInstant? = nil) -> ProviderTime {
+    reading(for: provider, since: instant, at: machine)
+  }
 
   /// The time for the accounts of a provider.
   package func now(for provider: ProviderName) -> Timestamp { reading(for: provider).now }
+
+  /// See `TrustedTime.calendarTime`.
+  package func calendarTime(of provider: ProviderName) -> Timestamp {
+    let machine = machine
+    return state.withLock { $0.time?.calendarTime(of: provider, at: machine) } ?? machine.wall
+  }
+
+  /// See `TrustedTime.highWater`.
+  package func highWater(of provider: ProviderName) -> Timestamp {
+    let machine = machine
+    return state.withLock { $0.time?.highWater(of: provider, at: machine) } ?? machine.wall
+  }
 
   /// A moment of the boot clock on a provider's timeline: all instants of an answer about an account stand on that one,
   /// so that a client may subtract them.
@@ -107,11 +135,13 @@ package final class TimeKeeper: ProviderClock {
     return instant + (machine.wall - reading(for: provider, at: machine).now)
   }
 
-  private func reading(for provider: ProviderName, at machine: MachineTime) -> ProviderTime {
+  private func reading(
+    for provider: ProviderName, since instant: TrustedInstant? = nil, at machine: MachineTime
+  ) -> ProviderTime {
     let (reading, hasJumped) = state.withLock { state in
       let hasJumped = tell(&state, at: machine)
       // While the vault is locked only older work asks for the time, and the wall clock is enough for it.
-      let reading = state.time?.reading(for: provider, at: machine)
+      let reading = state.time?.reading(for: provider, since: instant, at: machine)
       return (
         reading ?? ProviderTime(now: machine.wall, clock: .trusted, behind: .zero, serverTimeOffset: nil), hasJumped
       )
@@ -136,12 +166,19 @@ package final class TimeKeeper: ProviderClock {
   /// The time since a moment that no provider confirmed.
   package func elapsed(since moment: TrustedInstant) -> Milliseconds {
     let machine = machine
-    return state.withLock { $0.time?.elapsed(since: moment, at: machine) } ?? max(.zero, machine.wall - moment.time)
+    // Advances the mark, so that a moment's end stays. Tells no subscriber: callers hold a lock that publishing takes.
+    let (elapsed, hasJumped) = state.withLock { state in
+      let hasJumped = state.time?.advance(to: machine) ?? false
+      return (state.time?.elapsed(since: moment, at: machine), hasJumped)
+    }
+    if hasJumped { remember() }
+    return elapsed ?? max(.zero, machine.wall - moment.time)
   }
 
   /// A provider confirmed an account by the answer to a request that was sent at `sentAt`, in this boot.
   func confirmed(by provider: ProviderName, sentAt: BootInstant) -> TrustedInstant? {
-    state.withLock { $0.time?.confirmed(by: provider, at: sentAt, now: machine) }
+    let machine = machine
+    return change(provider, at: machine) { $0.confirmed(by: provider, at: sentAt, now: machine) }
   }
 
   /// The wall clock may have been set. Cheap, so that every wake-up of the agent calls it.

@@ -37,10 +37,13 @@ extension TrustedTime.Record {
       writer.beginArray()
       for line in lines {
         writer.beginObject()
-        writer.member("provider", line.provider.text)
+        writer.member("provider", line.provider?.text)
         writer.member("mark", line.mark.milliseconds)
         writer.member("wallOffset", line.wallOffset.count)
+        writer.member("acceptedAt", line.acceptedAt?.count)
         writer.member("toldBehind", line.toldBehind.count)
+        writer.key("wasTold")
+        writer.bool(line.wasTold)
         writer.key("isAnchored")
         writer.bool(line.isAnchored)
         writer.endObject()
@@ -57,12 +60,15 @@ extension TrustedTime.Record {
       return TrustedTime.Record(
         bootID: bootID, boot: BootInstant(milliseconds: boot), lived: Milliseconds(lived),
         lines: lines.compactMap { line in
-          guard let provider = line["provider"]?.string.flatMap({ ProviderName($0) }),
-            let mark = line["mark"]?.timestamp, let wallOffset = line["wallOffset"]?.integer
-          else { return nil }
+          let provider = line["provider"]?.string.map { ProviderName($0) }
+          // The line of the machine names none; a name that is none is of no provider.
+          if case .some(.none) = provider { return nil }
+          guard let mark = line["mark"]?.timestamp, let wallOffset = line["wallOffset"]?.integer else { return nil }
           return Line(
-            provider: provider, mark: mark, wallOffset: Milliseconds(wallOffset),
-            toldBehind: Milliseconds(line["toldBehind"]?.integer ?? 0), isAnchored: line["isAnchored"]?.bool ?? false)
+            provider: provider ?? nil, mark: mark, wallOffset: Milliseconds(wallOffset),
+            acceptedAt: line["acceptedAt"]?.integer.map { Milliseconds($0) },
+            toldBehind: Milliseconds(line["toldBehind"]?.integer ?? 0), wasTold: line["wasTold"]?.bool ?? false,
+            isAnchored: line["isAnchored"]?.bool ?? false)
         })
     }
     guard let read else { return nil }

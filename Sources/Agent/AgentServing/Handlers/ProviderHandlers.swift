@@ -198,7 +198,7 @@ enum ProviderUpdateHandler: MethodHandler {
     try provider.configuration.apply(params)
     // The end of the former pins would end the new ones, too.
     if let pins = params.pins, !pins.entries.isEmpty, params.pinsExpireAt == nil,
-      let end = provider.configuration.pinsExpireAt, end <= call.agent.time.now(for: params.provider)
+      let end = provider.configuration.pinsExpireAt, end <= call.agent.time.calendarTime(of: params.provider)
     {
       provider.configuration.pinsExpireAt = nil
     }

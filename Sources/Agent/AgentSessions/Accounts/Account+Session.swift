@@ -26,7 +26,7 @@ extension Account {
     let now = clock.boot()
     let (machine, provider) = (loaded.machine, loaded.profile.provider)
     let state = machine.toldState
-    let time = dependencies.time.reading(for: provider)
+    let time = dependencies.time.reading(for: provider, since: loaded.profile.lastOnlineAuthAt)
     let moment = { (boot: BootInstant) in time.now + (boot - now) }
     return SessionFacts(
       profile: loaded.profile, time: time, state: state,

@@ -19,7 +19,7 @@ final class AccountTokens {
     _ token: AccessToken, boundTo key: DeviceKey?, from provider: ProviderName, of account: isolated Account
   ) -> IssuedToken? {
     let clock = account.clock
-    let sentAt = token.sentAt(on: clock, now: account.dependencies.time.now(for: provider))
+    let sentAt = token.sentAt(on: clock, highWater: account.dependencies.time.highWater(of: provider))
     let taken = tokens.take(
       token, boundTo: key, sentAt: sentAt, now: clock.boot(), entropy: account.dependencies.environment.entropy)
     if let taken, taken.key != .standard { noteValid([taken], of: account) }
@@ -40,13 +40,13 @@ final class AccountTokens {
       let facts = loaded.profile.secret,
       let secret = loaded.grant.refreshToken
     else { return nil }
-    let now = account.dependencies.time.now(for: loaded.profile.provider)
-    let endsIn = facts.expiresAt.map { $0 - now }
+    let time = account.dependencies.time
+    let endsIn = facts.expiresAt.map { $0 - time.calendarTime(of: loaded.profile.provider) }
     account.loaded?.machine.holdSecret(until: endsIn.map { account.clock.boot() + $0 })
     let token = AccessToken(
       secret: secret, placedAt: placement.of(username: facts.username),
       username: facts.username ?? loaded.machine.usualUsername, generation: loaded.grant.generation, endsIn: endsIn,
-      clock: account.clock, now: now)
+      clock: account.clock, highWater: time.highWater(of: loaded.profile.provider))
     return take(token, boundTo: nil, from: loaded.profile.provider, of: account)
   }
 

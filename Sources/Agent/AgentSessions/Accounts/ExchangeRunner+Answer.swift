@@ -52,7 +52,7 @@ extension ExchangeRunner {
     guard let loaded = account.loaded, let response = data.response else { return .overtaken }
     var renewed = RenewedGrant(
       renewing: loaded, by: response, data.idToken, sent: data.refreshToken, for: answer, clock: account.clock,
-      now: account.dependencies.time.now(for: loaded.profile.provider))
+      time: account.dependencies.time)
     do throws(AgentFailure) {
       let end = try await account.journal.finish(
         answer, grant: renewed.grant, bindingChanged: renewed.bindingChanged, answer: response,

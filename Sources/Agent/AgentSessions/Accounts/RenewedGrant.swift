@@ -21,17 +21,19 @@ struct RenewedGrant {
   var rights: RightsChange?
 
   /// `answer` renews the grant of `loaded`. `sent` is the refresh token of its request, if
-  /// this process sent it. `now` is trusted time.
+  /// this process sent it. `time` is trusted time.
   init(
     renewing loaded: Account.Loaded, by response: TokenResponse, _ idToken: RefreshedIDToken, sent: Secret?,
-    for answer: ExchangeIntent, clock: any AgentClock, now: Timestamp
+    for answer: ExchangeIntent, clock: any AgentClock, time: TimeKeeper
   ) {
     var grant = loaded.grant
     grant.refreshToken = response.refreshToken ?? grant.refreshToken ?? sent
     grant.generation += 1
     grant.memory = GrantMemory(
       loaded.machine.grant.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())
-    if let lifetime = response.refreshTokenLifetime { grant.refreshTokenExpiresAt = lifetime.end.map { now + $0 } }
+    if let lifetime = response.refreshTokenLifetime {
+      grant.refreshTokenExpiresAt = lifetime.end.map { time.calendarTime(of: loaded.profile.provider) + $0 }
+    }
     switch idToken {
     case .kept: grant.droppedIDToken = nil
     case .invalid(let failure): grant.droppedIDToken = failure
@@ -52,7 +54,7 @@ struct RenewedGrant {
       ? AccessToken(
         response, for: answer.key, of: grant, isRenewable: loaded.profile.kind == .client ? true : nil,
         sentAt: answer.boot, clock: clock,
-        now: now) : nil
+        highWater: time.highWater(of: loaded.profile.provider)) : nil
   }
 }
 

@@ -34,7 +34,6 @@ package struct MachineAdmission: Sendable {
     if Task.isCancelled { throw .cancelled }
     let deviceKey = response.isBound ? device : nil
     if deviceKey == nil, provider.refusesBearerTokens { throw .signIn(.notBound) }
-    let now = dependencies.time.now(for: configuration.name)
     var record = GrantRecord(
       refreshToken: nil, generation: 1, memory: GrantMemory(health: .ok),
       scopes: .granted(response.scope, orAsked: ScopeSet(configuration.scopes)), refreshTokenExpiresAt: nil)
@@ -42,7 +41,7 @@ package struct MachineAdmission: Sendable {
     record.details = response.authorizationDetails.flatMap { $0.isEmpty ? nil : $0 }
     let token = AccessToken(
       response, for: .standard, of: record, isRenewable: true, sentAt: sentAt, clock: dependencies.environment.clock,
-      now: now)
+      highWater: dependencies.time.highWater(of: configuration.name))
     let asked = Admission(
       identity: Identity(
         issuer: configuration.issuer, tenant: configuration.fixedTenant,

@@ -68,7 +68,7 @@ package struct SecretAdmission: Sendable {
   ) async throws(AgentFailure) -> AccountID {
     let configuration = provider.configuration
     let secret = try Self.checked(given.secret)
-    if let end = given.expiresAt, end <= dependencies.time.now(for: configuration.name) {
+    if let end = given.expiresAt, end <= dependencies.time.calendarTime(of: configuration.name) {
       throw .invalidParameter("/expiresAt", expected: "an instant that is still to come")
     }
     try await admission.groups.requireWritable()

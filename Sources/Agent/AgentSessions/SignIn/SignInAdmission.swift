@@ -86,7 +86,7 @@ struct SignInAdmission: Sendable {
     if deviceKey == nil, client.provider.refusesBearerTokens { throw .signIn(.notBound) }
     // The answer told the time before its ID token is judged by it: a machine whose clock is hours off signs in all the
     // same. For a provider that never sent a `Date`, the wall clock counts.
-    let now = dependencies.time.now(for: configuration.name)
+    let now = dependencies.time.calendarTime(of: configuration.name)
     var person: IdentityProof.Person
     do throws(IdentityFailure) {
       let proof = IdentityProof(
@@ -107,9 +107,7 @@ struct SignInAdmission: Sendable {
     var grant = GrantRecord(
       refreshToken: response.refreshToken ?? answer.imported?.imported, generation: 1, memory: GrantMemory(health: .ok),
       scopes: .granted(response.scope, orAsked: ScopeSet(answer.scopes)),
-      refreshTokenExpiresAt: response.refreshTokenLifetime?.end.map {
-        dependencies.time.now(for: configuration.name) + $0
-      })
+      refreshTokenExpiresAt: response.refreshTokenLifetime?.end.map { now + $0 })
     grant.verifiedIDToken = person.idToken.map(Fingerprint.of)
     grant.authTime = person.idToken.flatMap(IDTokenIdentity.read)?.authTime
     if person.idToken != nil, case .required(let nonce) = answer.nonce { grant.nonce = nonce }
@@ -120,7 +118,7 @@ struct SignInAdmission: Sendable {
     let token = answer.sentAt.flatMap {
       AccessToken(
         response, for: .standard, of: grant, sentAt: $0, clock: signIns.clock,
-        now: dependencies.time.now(for: configuration.name))
+        highWater: dependencies.time.highWater(of: configuration.name))
     }
     var told = client.provider.rights(in: response, for: .standard, scopes: grant.scopes, source: .signIn)
     told.roles = told.roles ?? person.roles

@@ -13,7 +13,7 @@ extension VaultDiagnosis {
       let configuration = provider.configuration
       let (name, hosts) = (configuration.name, configuration.pins.keys.sorted().joined(separator: ", "))
       guard let end = configuration.pinsExpireAt else { continue }
-      let now = vault.time.now(for: name)
+      let now = vault.time.calendarTime(of: name)
       // As it was configured: a difference of the clocks would turn midnight into the day before.
       let day = end.rfc3339.prefix { $0 != "T" }
       let remedy = "`lanyard provider pin \(name.text) HOST --until DATE` moves the end."

@@ -109,7 +109,7 @@ extension ProviderDiagnosis {
     }
     for (place, server) in servers.enumerated() {
       guard let key = keys[place] else { continue }
-      trial.report(key, of: server.host, now: setup.time.now(for: trial.name))
+      trial.report(key, of: server.host, now: setup.time.calendarTime(of: trial.name))
     }
   }
 

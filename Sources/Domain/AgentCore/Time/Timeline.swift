@@ -17,6 +17,13 @@ public struct ServerSample: Hashable, Sendable {
   /// Half the round trip plus half a second for the resolution of `Date`.
   var uncertainty: Milliseconds { roundTrip / 2 + Milliseconds(500) }
 
+  /// A `Date` a century from the wall clock is an error: instants that are counted from it may have no text (RFC 3339 ends
+  /// with the year 9999). A machine without a clock battery starts in 1970, which is nearer.
+  func isPlausible(at now: MachineTime) -> Bool {
+    let century = Milliseconds.seconds(36_525 * 86_400)
+    return date - now.wall < century && now.wall - date < century
+  }
+
   /// True if the wall clock showed the second of `date` at some moment of the exchange.
   func agrees(with now: MachineTime) -> Bool {
     let sent = now.wall + (sentAt - now.boot)
@@ -48,7 +55,12 @@ public struct ProviderTime: Hashable, Sendable {
 }
 
 /// Trusted time for one provider's accounts. With a server's time from this boot, it follows the boot clock; otherwise
-/// it follows the stored time, advanced by the larger of wall clock and boot clock progress.
+/// it follows the stored time, advanced by the larger of wall clock and boot clock progress. The machine has one of its
+/// own, which no server tells.
+///
+/// A wall clock that was ahead once would leave a timeline that no server tells ahead for as long. So a window that
+/// begins there accepts the wall clock as it is by then: this window and later ones count from it. The mark is not
+/// lowered, and what began before is still judged by it.
 struct Timeline: Hashable, Sendable {
   /// The time by which an accurate wall clock may be behind trusted time (docs/offline.md, Time).
   static let tolerance = Milliseconds.seconds(120)
@@ -60,6 +72,10 @@ struct Timeline: Hashable, Sendable {
   private var markedAt: BootInstant
   /// Mark minus wall clock when both were last known: converts the wall clock while no server has reported its time.
   private var wallOffset: Milliseconds
+  /// Lifetime of the vault when the wall clock was accepted last; windows that began before do not count by it.
+  private var acceptedAt: Milliseconds?
+  /// A server has reported its time, in this boot or an earlier one: from then on only servers lower the timeline.
+  private var wasTold: Bool
   /// How far the wall clock was behind a server that told its time last; zero if it was ahead, or none told.
   private var toldBehind: Milliseconds
   /// A server has reported its time in this boot.
@@ -79,6 +95,7 @@ struct Timeline: Hashable, Sendable {
     markedAt = now.boot
     wallOffset = .zero
     toldBehind = .zero
+    wasTold = false
     isAnchored = false
   }
 
@@ -87,6 +104,8 @@ struct Timeline: Hashable, Sendable {
     mark = line.mark
     markedAt = boot
     wallOffset = line.wallOffset
+    acceptedAt = line.acceptedAt
+    wasTold = line.wasTold || line.isAnchored
     toldBehind = line.toldBehind
     isAnchored = line.isAnchored && isSameBoot
   }
@@ -124,25 +143,58 @@ struct Timeline: Hashable, Sendable {
     mark = Timestamp(milliseconds: now.boot.milliseconds + best.offset.count)
     markedAt = now.boot
     toldBehind = max(.zero, mark - now.wall)
+    wasTold = true
     isAnchored = true
+    acceptedAt = nil
   }
 
-  func reading(at now: MachineTime) -> ProviderTime {
-    let mark = mark(at: now)
-    let behind = max(.zero, mark - now.wall)
-    return ProviderTime(
-      now: mark, clock: behind - toldBehind > Self.tolerance ? .suspect : .trusted, behind: behind,
-      serverTimeOffset: isAnchored ? mark - now.wall : nil)
+  /// A window begins that counts from `ago`, when the vault has lived for `lived`. Its `lived` is later than `lived - ago`
+  /// where else it would seem to have begun before the wall clock was accepted.
+  mutating func begin(ago: Milliseconds, lived: Milliseconds, at now: MachineTime) -> TrustedInstant {
+    advance(to: now)
+    if !wasTold, reading(at: now).clock == .suspect {
+      wallOffset = mark - now.wall
+      // Later than any window that began by now, also in this millisecond.
+      acceptedAt = lived + Milliseconds(1)
+    }
+    return TrustedInstant(
+      time: time(since: nil, at: now) + (.zero - ago), lived: max(lived - ago, acceptedAt ?? .zero))
   }
+
+  /// The time for a window that began at `instant`; nil: for a new one.
+  private func time(since instant: TrustedInstant?, at now: MachineTime) -> Timestamp {
+    let mark = mark(at: now)
+    if let instant, let acceptedAt, instant.lived < acceptedAt { return mark }
+    return wasTold ? mark : mark + (.zero - wallOffset)
+  }
+
+  func elapsed(since instant: TrustedInstant, at now: MachineTime) -> Milliseconds {
+    time(since: instant, at: now) - instant.time
+  }
+
+  /// `instant`: of the window that the clock is judged for.
+  func reading(since instant: TrustedInstant? = nil, at now: MachineTime) -> ProviderTime {
+    let time = time(since: nil, at: now)
+    let behind = max(.zero, self.time(since: instant, at: now) - now.wall)
+    return ProviderTime(
+      now: time, clock: behind - toldBehind > Self.tolerance ? .suspect : .trusted, behind: behind,
+      serverTimeOffset: isAnchored ? time - now.wall : nil)
+  }
+
+  /// The mark, which only a server lowers.
+  func highWater(at now: MachineTime) -> Timestamp { mark(at: now) }
+
+  /// The time by which servers and people date.
+  func calendarTime(at now: MachineTime) -> Timestamp { wasTold ? mark(at: now) : now.wall }
 
   /// The line to store. `wallOffset` is updated only while a server anchors the mark: a wall clock that is merely
   /// behind may not have been set yet since boot, and a correction would look like years. A negative offset is never
   /// carried over a boot: a clock that was ahead may be right then, and the time without power would be lost.
-  func line(of provider: ProviderName, at now: MachineTime) -> TrustedTime.Record.Line {
+  func line(of provider: ProviderName?, at now: MachineTime) -> TrustedTime.Record.Line {
     let mark = mark(at: now)
     return TrustedTime.Record.Line(
       provider: provider, mark: mark, wallOffset: max(.zero, isAnchored ? mark - now.wall : wallOffset),
-      toldBehind: toldBehind, isAnchored: isAnchored)
+      acceptedAt: acceptedAt, toldBehind: toldBehind, wasTold: wasTold, isAnchored: isAnchored)
   }
 }
 

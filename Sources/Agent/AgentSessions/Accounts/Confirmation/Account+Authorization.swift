@@ -26,7 +26,7 @@ extension Account {
     let now = clock.boot()
     let (profile, machine) = (loaded.profile, loaded.machine)
     let age = profile.lastOnlineAuthAt.map { dependencies.time.elapsed(since: $0, by: profile.provider) }
-    let time = dependencies.time.reading(for: profile.provider)
+    let time = dependencies.time.reading(for: profile.provider, since: profile.lastOnlineAuthAt)
     let stepUps = dependencies.stepUps.known(id)
     let connectivity = dependencies.connectivity
     // Where no request ever shows that the provider can be reached, it can be unless something says otherwise.

@@ -211,7 +211,8 @@ extension Account {
 
 extension Account {
   fileprivate var isClockSuspect: Bool {
-    loaded.map { dependencies.time.reading(for: $0.profile.provider).clock == .suspect } ?? false
+    guard let profile = loaded?.profile else { return false }
+    return dependencies.time.reading(for: profile.provider, since: profile.lastOnlineAuthAt).clock == .suspect
   }
 }
 

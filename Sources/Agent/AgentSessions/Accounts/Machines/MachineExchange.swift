@@ -84,7 +84,7 @@ struct MachineExchange: UnjournaledExchange {
       nonce: [])
     let renewed = RenewedGrant(
       renewing: loaded, by: response, .none, sent: nil, for: answered, clock: account.clock,
-      now: account.dependencies.time.now(for: loaded.profile.provider))
+      time: account.dependencies.time)
     if renewed.isUnbound {
       await failed(.misconfigured(TokenMachine.notBound), account)
       return true

@@ -38,7 +38,7 @@ package final class SecretExpiryWatch: Sendable {
     for profile in found ?? [] {
       guard let end = profile.secret?.expiresAt else { continue }
       var told = profile.secret?.reminded
-      let now = dependencies.time.now(for: profile.provider)
+      let now = dependencies.time.calendarTime(of: profile.provider)
       if let due = ExpiryReminder.due(end, told: told, at: now), await tell(due, of: profile, left: end - now) {
         told = due
       }
