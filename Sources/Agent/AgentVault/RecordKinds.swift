@@ -25,6 +25,8 @@ extension RecordKind {
   package static let snapshot = RecordKind(rawValue: 12)
   /// The PIN's verifier, the tries that are left, and the data key under the PIN (docs/offline.md, Step-up).
   package static let stepUp = RecordKind(rawValue: 11)
+  /// The spent tries at a PIN (`SpentTries`).
+  package static let spentTries = RecordKind(rawValue: 56)
   /// A configured provider, with its client secret and its metadata.
   package static let provider = RecordKind(rawValue: 16)
   /// The active account.
@@ -90,7 +92,7 @@ extension RecordKind {
   var isCounted: Bool {
     switch self {
     case .accountKeys, .profile, .grant, .programSecret, .programSecretNames, .stepUp, .provider, .outbox, .policy,
-      .keySlotNotes, .dropBox, .callerGrant, .rule, .policyBundle, .administratorPolicy:
+      .keySlotNotes, .dropBox, .callerGrant, .rule, .policyBundle, .administratorPolicy, .spentTries:
       true
     // It changes when an operation is enqueued and when it ends: an old copy would deliver one again.
     case .operationTally: true
@@ -107,8 +109,7 @@ extension RecordKind {
     case .accountKeys, .profile: .directory
     case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .decisionChain,
       .indexKey, .sequence, .logKeys, .mark, .keySlotNotes, .dropBox, .backup, .operationTally,
-      .operationTraces, .rule, .policyBundle, .policySource, .administratorPolicy,
-      .importJournal:
+      .operationTraces, .rule, .policyBundle, .policySource, .administratorPolicy, .importJournal, .spentTries:
       .vault
     case .outbox: .outbox
     // Secrets of a person's programs: with a PIN, a soft sign-out leaves this key under it alone.

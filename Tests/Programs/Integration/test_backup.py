@@ -170,6 +170,28 @@ class BackupTests(Sampled):
             value = one.call("secret.get", {"account": "alice", "name": "draft"})["value"]
             self.assertEqual(getattr(value, "reveal", lambda: value)(), CANARY)
 
+    def test_restore_brings_no_try_at_a_pin_back(self):
+        self.caller.call("stepUp.enroll", {"account": "alice", "pin": "2468"})
+        backup(self.caller, self.path, includeRefreshTokens=True)
+
+        def wrong():
+            return self.refused(4003, lambda: self.caller.call("stepUp.verify", {"account": "alice", "pin": "1111"}))
+
+        def forget_and_restore():
+            self.caller.call("account.signOut", {"account": "alice", "mode": "offline"})
+            self.caller.call("account.forget", {"account": "alice"})
+            restore(self.caller, self.path)
+
+        self.assertEqual([wrong().data["attemptsLeft"] for _ in range(2)], [9, 8])
+        forget_and_restore()
+        self.assertEqual(self.caller.call("stepUp.status", {"account": "alice"})["attemptsLeft"], 8)
+        self.caller.call("stepUp.verify", {"account": "alice", "pin": "2468"})
+        # Another PIN has tries of its own, and the first one keeps its count.
+        self.caller.call("stepUp.enroll", {"account": "alice", "pin": "1357"})
+        self.assertEqual(self.caller.call("stepUp.status", {"account": "alice"})["attemptsLeft"], 10)
+        forget_and_restore()
+        self.assertEqual(wrong().data["attemptsLeft"], 7)
+
     def test_rotated_root_keys_do_not_affect_a_restore(self):
         self.caller.call("stepUp.enroll", {"account": "alice", "pin": "2468"})
         self.caller.call("agent.rotateRootKey")

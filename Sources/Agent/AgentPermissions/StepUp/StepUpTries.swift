@@ -54,7 +54,8 @@ package struct StepUpTries {
       let attempt = StepUpTry(
         account: id, epoch: profile.epoch, lock: lock, place: try vault.stepUp.place(of: profile, by: method, lock))
       return ChangeSet(
-        [.put(profile.partition, .stepUp, record.sealable)], of: id, result: .success(attempt))
+        [.put(profile.partition, .stepUp, record.sealable)] + (try vault.spentTries.noting(record)), of: id,
+        result: .success(attempt))
     }
   }
 
@@ -67,6 +68,7 @@ package struct StepUpTries {
     var record = try enrolled(attempt.place.method, of: profile)
     record.attempts.wasRight()
     var changes: [VaultChange] = [.put(profile.partition, .stepUp, record.sealable)]
+    changes += try vault.spentTries.noting(record)
     if try vault.isDataLocked(of: profile) {
       guard let dataKey = attempt.place.dataKey(in: attempt.lock, by: key) else {
         throw .vault(.integrity, profile.id)
@@ -102,7 +104,6 @@ package struct StepUpTries {
   private func destroying<Result>(
     _ record: StepUpRecord, of account: AccountProfile, result: () -> Result
   ) throws(AgentFailure) -> ChangeSet<Result> {
-    let tombstone = StepUpRecord(method: record.method, attempts: record.attempts, lock: nil)
     var profile = account
     profile.hasStepUp = false
     let isDataLocked = try vault.isDataLocked(of: profile)
@@ -110,7 +111,7 @@ package struct StepUpTries {
     let (result, events) = (result(), vault.events)
     return ChangeSet(
       [
-        .put(profile.partition, .stepUp, tombstone.sealable), .put(profile.partition, .profile, profile.record),
+        .put(profile.partition, .stepUp, record.tombstone.sealable), .put(profile.partition, .profile, profile.record),
         failed("destroyed", profile, record),
       ] + (isDataLocked ? [.renewData(profile.partition)] : []) + orphaned.records,
       memory: [.account(profile), .stepUpEnded(profile.id)] + orphaned.memory, of: profile.id, erasing: .values

@@ -16,6 +16,9 @@ package struct StepUpRecord: Sendable {
   /// Also if the agent ended before the last try was judged: it is counted, and counts as wrong.
   package var isDestroyed: Bool { lock == nil || attempts.left == 0 }
 
+  /// What stays of it once it is destroyed.
+  package var tombstone: StepUpRecord { StepUpRecord(method: method, attempts: attempts, lock: nil) }
+
   package var sealable: Secret {
     SecretJSON.write { writer in
       writer.member("method", method.rawValue)

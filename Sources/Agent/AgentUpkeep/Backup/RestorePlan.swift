@@ -77,6 +77,7 @@ package struct RestorePlan {
   package func account(
     _ account: BackedUpAccount, of provider: Provider?, _ rules: [AccountRule]
   ) throws(AgentFailure) -> ChangeSet<RestoredAccount> {
+    var account = account
     var profile = account.profile
     func leaveOut(_ reason: SkippedItem.Reason, _ there: AccountID? = nil) -> ChangeSet<RestoredAccount> {
       let name = profile.alias?.text ?? profile.id.text
@@ -100,12 +101,13 @@ package struct RestorePlan {
     }
     profile.isIssuedElsewhere = !live.mayReceive(profile.issuedBy)
     profile.partition = PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))!
-    profile.hasStepUp = account.stepUp != nil
+    if let record = account.stepUp?.record { account.stepUp?.record = try vault.spentTries.including(record) }
+    profile.hasStepUp = account.stepUp?.record.isDestroyed == false
     profile.stateSince = vault.time.now(for: profile.provider)
     restored.profile = profile
-    let partition = profile
+    let (partition, content) = (profile, account)
     let changes = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
-      try account.changes(into: partition, of: records)
+      try content.changes(into: partition, of: records)
     }
     let rules = vault.rules.restoring(rules, for: profile.id)
     return ChangeSet(
@@ -125,8 +127,10 @@ extension BackedUpAccount {
       changes.append(.put(partition, .programSecret, id: try vault.places().programSecret(name), plain))
     }
     if let secretNames { changes.append(.put(partition, .programSecretNames, secretNames)) }
-    if let stepUp {
-      changes += [.put(partition, .stepUp, stepUp.record.sealable), .put(partition, .pepper, stepUp.pepper)]
+    if let stepUp { changes.append(.put(partition, .stepUp, stepUp.record.sealable)) }
+    // Data under a destroyed PIN can't be opened any more.
+    if let stepUp, !stepUp.record.isDestroyed {
+      changes.append(.put(partition, .pepper, stepUp.pepper))
       changes += kept.map { .put(partition, .keptData, id: $0.id, $0.plain) }
       changes.append(.lockData(partition))
     }

@@ -37,6 +37,14 @@ public struct StepUpAttempts: Hashable, Sendable {
     self.lastBootID = lastBootID
   }
 
+  /// The count in a backup's record of a PIN, with the attempts that this vault noted at the same PIN: P1 holds for every
+  /// copy of a PIN.
+  public func after(_ noted: StepUpAttempts) -> StepUpAttempts {
+    StepUpAttempts(
+      spent: max(spent, noted.spent), inARow: max(inARow, noted.inARow), lastAt: noted.lastAt,
+      lastBootID: noted.lastBootID)
+  }
+
   /// Number of attempts that remain.
   public var left: Int { max(0, Self.maximum - spent) }
 

@@ -33,6 +33,16 @@ import Testing
     #expect(attempts.left == 9)
   }
 
+  @Test func backupOfATriedPIN_bringsNoTryBack() {
+    let backedUp = StepUpAttempts(spent: 1, inARow: 1, lastAt: Self.at(5), lastBootID: "boot-of-another-machine")
+    var noted = StepUpAttempts()
+    for second in 0..<4 { _ = noted.begin(at: Self.at(100 + Int64(second)), bootID: Self.boot) }
+    #expect(backedUp.after(noted) == noted)
+    let spentElsewhere = StepUpAttempts(spent: 9, inARow: 6, lastAt: Self.at(5), lastBootID: "boot-of-another-machine")
+    #expect(spentElsewhere.after(noted).left == 1)
+    #expect(spentElsewhere.after(noted).waiting(at: Self.at(103), bootID: Self.boot) == .seconds(8))
+  }
+
   @Test func pauseBetweenWrongPINs_growsFromOneSecondToThirty() {
     var attempts = StepUpAttempts()
     var now = Self.at(1000)

@@ -1,0 +1,57 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+package import AgentStore
+package import AgentVault
+internal import Secrets
+
+extension OpenVault {
+  package var spentTries: SpentTries { SpentTries(vault: self) }
+}
+
+/// Notes of the spent tries at each PIN, beside the accounts. A note outlives `account.forget` and a new PIN: a backup
+/// may still bring back the PIN, with the tries that it had left then.
+package struct SpentTries {
+  let vault: OpenVault
+
+  /// Bounds the vault's own records. Beyond it the note with the fewest tries makes room: filling the vault with notes
+  /// of more takes longer than trying PINs.
+  private static let most = 1024
+
+  /// With each change of the tries at a PIN. A PIN whose tries are all left needs no note.
+  package func noting(_ record: StepUpRecord) throws(AgentFailure) -> [VaultChange] {
+    guard let lock = record.lock else { return [] }
+    return try vault.withRecords { (records) throws(VaultFailure) in
+      let place = try records.places().spentTries(at: lock.commitment)
+      let isKnown = try records.read(.vault, .spentTries, id: place) != nil
+      guard record.attempts.spent > 0 else { return isKnown ? [.delete(.vault, .spentTries, id: place)] : [] }
+      var changes: [VaultChange] = [.put(.vault, .spentTries, id: place, record.tombstone.sealable)]
+      if !isKnown, let other = try noteInTheWay(in: records) {
+        changes.append(.delete(.vault, .spentTries, id: other))
+      }
+      return changes
+    }
+  }
+
+  /// A backup's record of a PIN, with the tries that were spent on that PIN since; without its lock if it was destroyed.
+  package func including(_ record: StepUpRecord) throws(AgentFailure) -> StepUpRecord {
+    guard let lock = record.lock else { return record }
+    return try vault.withRecords { (records) throws(VaultFailure) in
+      guard
+        let plain = try records.read(.vault, .spentTries, id: try records.places().spentTries(at: lock.commitment))
+      else { return record }
+      guard let noted = StepUpRecord(plain) else { throw .integrity }
+      var known = record
+      known.attempts = record.attempts.after(noted.attempts)
+      return known.isDestroyed ? known.tombstone : known
+    }
+  }
+
+  private func noteInTheWay(in records: Vault) throws(VaultFailure) -> [UInt8]? {
+    let notes = try records.readAll(.vault, .spentTries)
+    guard notes.count >= Self.most else { return nil }
+    return notes.min { spent($0.plain) < spent($1.plain) }?.id
+  }
+
+  private func spent(_ plain: Secret) -> Int { StepUpRecord(plain)?.attempts.spent ?? 0 }
+}
