@@ -26,11 +26,13 @@ public struct Anchors: RollbackAnchor {
     return nil
   }
 
-  /// False if one anchor knows this sequence or a higher one. Throws only if no anchor could be written.
+  /// False if one anchor knows this sequence or a higher one. Otherwise throws if an anchor that outlasts restarts could not
+  /// be written, or none at all; the others have the sequence all the same.
   @discardableResult
   public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool {
     var isNew = true
     var first: KeySourceFailure?
+    var lasting: KeySourceFailure?
     var succeeded = 0
     for anchor in anchors {
       do throws(KeySourceFailure) {
@@ -38,10 +40,20 @@ public struct Anchors: RollbackAnchor {
         succeeded += 1
       } catch {
         first = first ?? error
+        if anchor.outlastsRestarts { lasting = lasting ?? error }
       }
     }
+    guard isNew else { return false }
+    if let lasting { throw lasting }
     if succeeded == 0 { throw first ?? .unavailable }
-    return isNew
+    return true
+  }
+
+  /// Asks each anchor that outlasts restarts; without one, whether any holds it.
+  public func holds(_ sequence: UInt64, databaseID: [UInt8]) -> Bool {
+    let lasting = anchors.filter(\.outlastsRestarts)
+    guard !lasting.isEmpty else { return anchors.contains { $0.holds(sequence, databaseID: databaseID) } }
+    return lasting.allSatisfy { $0.holds(sequence, databaseID: databaseID) }
   }
 
   /// The prints of the highest epoch count: an anchor that was out of reach during a rotation does not outvote one that

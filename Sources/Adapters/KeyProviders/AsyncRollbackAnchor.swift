@@ -53,6 +53,9 @@ public final class AsyncRollbackAnchor: RollbackAnchor {
     state = Mutex(State(takesPart: protection == nil))
   }
 
+  /// False: a count that was told need not be written yet.
+  public var outlastsRestarts: Bool { false }
+
   public func slotsChanged(to protections: Set<String>) {
     guard let protection else { return }
     state.withLock { $0.takesPart = protections.contains(protection) }

@@ -10,6 +10,8 @@ public struct KeyringAnchor: RollbackAnchor {
   /// - Parameter prefix: of the key's description; the database's id follows it.
   public init(prefix: String = "lanyard:") { self.prefix = prefix }
 
+  public var outlastsRestarts: Bool { false }
+
   public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
     var bytes = [UInt8](repeating: 0, count: 8)
     let count = lanyard_keyring_read(name(databaseID), &bytes, bytes.count)

@@ -90,9 +90,21 @@ public protocol RollbackAnchor: Sendable {
   ///
   /// - Throws: `KeySourceFailure` if the anchor can't be read.
   func databaseHere() throws(KeySourceFailure) -> [UInt8]?
+  /// True if a recorded sequence outlasts a restart of the machine. The default is true.
+  var outlastsRestarts: Bool { get }
+  /// True if this sequence or a higher one is recorded, so that it outlasts a restart if any does. The default asks
+  /// `sequence`.
+  func holds(_ sequence: UInt64, databaseID: [UInt8]) -> Bool
 }
 
 extension RollbackAnchor {
+  public var outlastsRestarts: Bool { true }
+
+  public func holds(_ sequence: UInt64, databaseID: [UInt8]) -> Bool {
+    guard let known = try? self.sequence(databaseID: databaseID) else { return false }
+    return known >= sequence
+  }
+
   public func databaseHere() throws(KeySourceFailure) -> [UInt8]? { nil }
 
   public func slotsChanged(to protections: Set<String>) {}

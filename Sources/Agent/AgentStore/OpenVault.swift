@@ -19,6 +19,8 @@ package struct VaultDependencies: Sendable {
   let events: any EventPublishing
   /// Takes counted repeats into the log in the background, soon after the first one.
   let repeatsBegan: @Sendable () -> Void
+  /// The rollback anchor does not take the store's counts any more.
+  let anchorFellBehind: @Sendable () -> Void
   /// Tries an outstanding erasure again later.
   let erasureIsHeldUp: @Sendable (ErasureHoldUp) -> Void
 
@@ -32,6 +34,7 @@ package struct VaultDependencies: Sendable {
     watchers: [any VaultWatcher],
     events: any EventPublishing,
     repeatsBegan: @escaping @Sendable () -> Void,
+    anchorFellBehind: @escaping @Sendable () -> Void,
     erasureIsHeldUp: @escaping @Sendable (ErasureHoldUp) -> Void
   ) {
     self.clock = clock
@@ -43,6 +46,7 @@ package struct VaultDependencies: Sendable {
     self.watchers = watchers
     self.events = events
     self.repeatsBegan = repeatsBegan
+    self.anchorFellBehind = anchorFellBehind
     self.erasureIsHeldUp = erasureIsHeldUp
   }
 }

@@ -237,6 +237,7 @@ struct VaultOpening {
     }
     if let anchored { try OldStore(records: records, dependencies: dependencies).disarm(above: anchored) }
     anchor.settle(records.keys, store.databaseID)
+    anchor.catchUp(store.databaseID, to: try records.ledger().sequence)
   }
 }
 

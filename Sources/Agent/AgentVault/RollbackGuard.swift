@@ -9,9 +9,12 @@ package final class RollbackGuard {
   package static let highestSequence: UInt64 = 1 << 62
 
   private let anchor: (any RollbackAnchor)?
+  private let fellBehind: @Sendable () -> Void
   /// The anchor did not take the last count, or goes on naming another root key.
   package var isBehind: Bool { missedCount || owedRoots != nil }
-  private var missedCount = false
+  private var missedCount = false {
+    didSet { if missedCount, !oldValue { fellBehind() } }
+  }
   /// The root keys that the anchor was last told.
   private var roots: [RootPrint] = []
   /// Root keys that an anchor did not take; told again with the next count.
@@ -19,7 +22,11 @@ package final class RollbackGuard {
   /// Another copy of the store has used a count of this one: this one is the old copy from then on.
   package private(set) var isOvertaken = false
 
-  package init(_ anchor: (any RollbackAnchor)? = nil) { self.anchor = anchor }
+  /// - Parameter fellBehind: called when the anchor does not take a count after one that it took.
+  package init(_ anchor: (any RollbackAnchor)? = nil, fellBehind: @escaping @Sendable () -> Void = {}) {
+    self.anchor = anchor
+    self.fellBehind = fellBehind
+  }
 
   package var isThere: Bool { anchor != nil }
 
@@ -57,6 +64,14 @@ package final class RollbackGuard {
       missedCount = true
     }
     if let owed = owedRoots { recordRoots(owed, databaseID) }
+  }
+
+  /// At an opening of the newest copy, at `sequence`: tells an anchor that missed counts, as one that could not be written.
+  package func catchUp(_ databaseID: [UInt8], to sequence: UInt64) {
+    guard let anchor, !isOvertaken, !anchor.holds(sequence, databaseID: databaseID) else { return }
+    // The answer does not matter: it is false where another anchor has this count, which is this store's own.
+    _ = try? anchor.advance(databaseID: databaseID, to: sequence)
+    missedCount = !anchor.holds(sequence, databaseID: databaseID)
   }
 
   // MARK: the state directory

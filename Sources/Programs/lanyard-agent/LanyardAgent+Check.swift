@@ -89,6 +89,12 @@ private struct ReadOnlyAnchor: RollbackAnchor {
 
   func record(_ prints: [RootPrint], databaseID: [UInt8]) throws(KeySourceFailure) {}
 
+  /// An agent that was killed may have left its anchors one behind, and a new machine has none yet.
+  func holds(_ sequence: UInt64, databaseID: [UInt8]) -> Bool {
+    guard (try? anchors.sequence(databaseID: databaseID)) != nil else { return true }
+    return anchors.holds(max(1, sequence) - 1, databaseID: databaseID)
+  }
+
   func databaseHere() throws(KeySourceFailure) -> [UInt8]? { try anchors.databaseHere() }
 
   func slotsChanged(to protections: Set<String>) { anchors.slotsChanged(to: protections) }

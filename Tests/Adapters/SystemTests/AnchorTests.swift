@@ -250,7 +250,10 @@ private final class FakeAnchor: RollbackAnchor, @unchecked Sendable {
   var prints: [RootPrint] = []
   var failure: KeySourceFailure?
   var writeFailure: KeySourceFailure?
-  init(_ known: UInt64? = nil, failure: KeySourceFailure? = nil) { (self.known, self.failure) = (known, failure) }
+  let outlastsRestarts: Bool
+  init(_ known: UInt64? = nil, failure: KeySourceFailure? = nil, outlastsRestarts: Bool = true) {
+    (self.known, self.failure, self.outlastsRestarts) = (known, failure, outlastsRestarts)
+  }
 
   func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
     if let failure { throw failure }
@@ -258,7 +261,7 @@ private final class FakeAnchor: RollbackAnchor, @unchecked Sendable {
   }
 
   func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool {
-    if let failure { throw failure }
+    if let failure = failure ?? writeFailure { throw failure }
     guard known ?? 0 < sequence else { return false }
     known = sequence
     return true
@@ -289,11 +292,24 @@ private final class FakeAnchor: RollbackAnchor, @unchecked Sendable {
   }
 
   @Test func failingAnchor_isLeftOut() throws {
-    let (good, bad) = (FakeAnchor(3), FakeAnchor(failure: .damaged))
+    let (good, bad) = (FakeAnchor(3), FakeAnchor(failure: .damaged, outlastsRestarts: false))
     let anchors = Anchors([bad, good])
     #expect(try anchors.sequence(databaseID: []) == 3)
     try anchors.advance(databaseID: [], to: 8)
     #expect(good.known == 8)
+    #expect(anchors.holds(8, databaseID: []))
+    #expect(!anchors.holds(9, databaseID: []))
+  }
+
+  @Test func anchorThatOutlastsRestartsAndCannotBeWritten_isReportedAlsoWhereAnotherIs() throws {
+    let (file, keyring) = (FakeAnchor(3), FakeAnchor(3, outlastsRestarts: false))
+    let anchors = Anchors([file, keyring])
+    file.writeFailure = .unavailable
+    #expect(throws: KeySourceFailure.unavailable) { try anchors.advance(databaseID: [], to: 4) }
+    #expect(keyring.known == 4, "the others are told all the same")
+    #expect(!anchors.holds(4, databaseID: []))
+    #expect(try !anchors.advance(databaseID: [], to: 4), "that another copy went on is told first")
+    #expect(Anchors([keyring]).holds(4, databaseID: []))
   }
 
   /// An anchor file is written atomically: no crash leaves one that is damaged, also none that is empty.

@@ -264,6 +264,35 @@ class KeyFile(AgentFixture):
             file.write(os.urandom(4096))
         self.assertIn(scene.run().returncode, (STORE_FAILED, VAULT_CLOSED))
 
+    def test_anchor_file_that_cannot_be_written_is_told(self):
+        _, scene, client = self.alice()
+        anchors = os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")
+
+        def severity():
+            return next(one["severity"] for one in client.call("agent.diagnose")["findings"] if one["check"] == "anchor")
+
+        def count():
+            (name,) = [name for name in os.listdir(anchors) if re.fullmatch("[0-9a-f]{32}", name)]
+            with open(os.path.join(anchors, name)) as file:
+                return int(file.read().split()[1])
+
+        self.assertEqual(severity(), "ok")
+        before = count()
+        os.rename(anchors, anchors + ".away")
+        with open(anchors, "x"):
+            pass
+        client.call("account.rename", {"account": "alice", "alias": "alice-at-work"})
+        self.assertEqual(severity(), "problem")
+        self.assertIn("rollback anchor not written", scene.log())
+        os.remove(anchors)
+        os.rename(anchors + ".away", anchors)
+        self.assertEqual(count(), before)
+        # The next start makes up for it.
+        scene.end()
+        scene.start()
+        self.assertEqual(severity(), "ok")
+        self.assertGreater(count(), before)
+
     def test_old_copy_of_the_store_sends_no_refresh_token(self):
         practice, scene, client = self.alice()
         scene.end()

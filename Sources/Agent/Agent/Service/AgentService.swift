@@ -99,6 +99,7 @@ package final class AgentService: Sendable {
             return await AuditRecorder.settleRepeats(for: vault)
           }
         },
+        anchorFellBehind: { [log = environment.log] in log.log(.warning, "rollback anchor not written", []) },
         erasureIsHeldUp: { [background] holdUp in
           background.start { await erasureHandle.value?.retry(after: holdUp) }
         }))

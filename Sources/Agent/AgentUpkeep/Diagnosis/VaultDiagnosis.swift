@@ -74,7 +74,7 @@ package struct VaultDiagnosis {
     } else if vault.records.witness.isBehind {
       findings.problem(
         "anchor",
-        "The rollback anchor can't be written. The agent would not notice an old copy of the store.",
+        "The rollback anchor can't be written. After a restart of the machine at the latest, the agent would not notice an old copy of the store.",
         "Make room and make sure that ~/.config/lanyard is yours, with mode 0700.")
     } else if vault.records.witness.isThere {
       findings.sound("anchor", "An old copy of the store would be noticed.")
