@@ -71,7 +71,7 @@ Denied: work may not do order.view now.
 """)
 
     def test_each_reason_is_a_sentence_and_an_exit_code(self):
-        codes = {"stepUpRequired": 7, "signedOut": 4, "reauthenticationRequired": 4, "neverAuthenticated": 4}
+        codes = {"stepUpRequired": 7, "signedOut": 4, "reauthenticationRequired": 4}
         for reason in ["unknownCapability", "accountLocked", "signedOut", "reauthenticationRequired",
                        "neverAuthenticated", "clockSuspect", "snapshotMissing", "snapshotTooOld", "missingRole",
                        "missingScope", "missingEntitlement", "forbidden", "onlineRequired", "freshTokenRequired",

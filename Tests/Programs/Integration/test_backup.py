@@ -217,6 +217,17 @@ class BackupTests(Sampled):
         entries = client.call("audit.list")["entries"]
         self.assertEqual([entry["event"] for entry in entries][:3], ["agent.restore"] * 3)
 
+    def test_restored_account_that_is_signed_in_is_confirmed_by_the_first_decision(self):
+        backup(self.caller, self.path, includeRefreshTokens=True)
+        self.agent.kill()
+        _, client = self.other()
+        restore(client, self.path)
+        denied = client.call("policy.explain", {"account": "alice", "capability": "notes.read"})
+        self.assertEqual((denied["reason"], denied["remedies"]), ("neverAuthenticated", ["connect"]))
+        decision = client.call(
+            "authorization.check", {"account": "alice", "capability": "notes.read", "waitSeconds": 20})
+        self.assertEqual(decision["effect"], "allow", decision)
+
     # The contents of the file
 
     def test_backup_file_shows_no_token_and_no_name(self):

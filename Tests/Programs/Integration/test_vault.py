@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import sqlite3
 import subprocess

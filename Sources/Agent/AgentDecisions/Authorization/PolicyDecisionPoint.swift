@@ -214,7 +214,7 @@ extension PolicyFacts {
       isOnline = online
       // Being online is a confirmation now, and a token that it goes with.
       if online {
-        confirmationAge = confirmationAge.map { _ in .zero }
+        confirmationAge = .zero
         if case .unexpired = token {} else { token = .unexpired(remaining: nil) }
       }
     }

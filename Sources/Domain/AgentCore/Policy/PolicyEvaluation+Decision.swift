@@ -20,9 +20,10 @@ extension PolicyEvaluation {
     case .reauthenticationRequired, .locked, .signedOut: return nil
     }
     let reasons = Set(failed.map(\.reason))
-    guard let rule, facts.confirmationAge != nil, !takesAnotherPolicy,
+    guard let rule, !takesAnotherPolicy,
       !reasons.isDisjoint(with: [
-        .onlineRequired, .freshTokenRequired, .offlineWindowExpired, .snapshotMissing, .snapshotTooOld, .clockSuspect,
+        .neverAuthenticated, .onlineRequired, .freshTokenRequired, .offlineWindowExpired, .snapshotMissing,
+        .snapshotTooOld, .clockSuspect,
       ])
     else { return nil }
     return ProviderQuestion(
@@ -67,8 +68,10 @@ extension PolicyEvaluation {
     case .budgetExceeded: nil
     // Consent to a missing scope is given at the provider, in an interactive sign-in.
     case .missingScope: .interact
-    case .signedOut, .reauthenticationRequired, .neverAuthenticated: .reauthenticate
-    case .snapshotMissing, .snapshotTooOld, .onlineRequired, .freshTokenRequired, .offlineWindowExpired, .clockSuspect:
+    case .signedOut, .reauthenticationRequired: .reauthenticate
+    // A restored account that is signed in has a token to ask with.
+    case .neverAuthenticated, .snapshotMissing, .snapshotTooOld, .onlineRequired, .freshTokenRequired,
+      .offlineWindowExpired, .clockSuspect:
       contact
     case .allowed, .unknownCapability, .accountLocked, .missingRole, .missingEntitlement, .forbidden,
       .sensitivityTooHigh, .policyError:

@@ -134,12 +134,23 @@ import Testing
       let decision = try decide(rule, .technician { $0.state = state })
       #expect(decision.reason == reason && decision.remedies == remedies, "\(state)")
     }
-    let never = try decide(
-      rule,
-      .technician {
-        $0.confirmationAge = nil; $0.token = .none
-      })
-    #expect(never.failed == [.init(.state, .neverAuthenticated)] && never.remedies == [.reauthenticate])
+  }
+
+  @Test func accountThatWasNeverConfirmed_isAskedForUnlessThePersonMustSignIn() throws {
+    let rule = #"{"kind":"write","offlineWindowSeconds":600,"requires":{"rolesAny":["technician"]}}"#
+    func never(_ state: PolicyFacts.State) throws -> Decision {
+      try decide(
+        rule,
+        .technician {
+          $0.state = state; $0.confirmationAge = nil; $0.token = .none
+        })
+    }
+    let restored = try never(.active)
+    #expect(restored.failed == [.init(.state, .neverAuthenticated)] && restored.remedies == [.connect])
+    #expect(restored.question == ProviderQuestion(roles: true))
+    for state in [PolicyFacts.State.reauthenticationRequired, .signedOut] {
+      #expect(try never(state).remedies == [.reauthenticate] && never(state).question == nil, "\(state)")
+    }
   }
 
   @Test func readOnlyRule_allowsReadingWhileReauthenticationIsRequired() throws {

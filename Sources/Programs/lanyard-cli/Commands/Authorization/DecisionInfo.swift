@@ -55,7 +55,7 @@ struct DecisionInfo {
     if effect == "allow" || effect == "readOnly" { return .success }
     switch reason {
     case "stepUpRequired": return .stepUpNeeded
-    case "signedOut", "reauthenticationRequired", "neverAuthenticated": return .signInAgain
+    case "signedOut", "reauthenticationRequired": return .signInAgain
     default: return .denied
     }
   }
