@@ -91,8 +91,11 @@ package struct TrustedFiles {
         reason: "\(list) has to be a plain file of yours that no other user can write, of 1 MiB at most")
     }
     let directory = PathBytes(list).directory
-    for path in [directory.directory, directory] where path.withPointer({ mkdir($0, 0o700) }) != 0 && errno != EEXIST {
-      throw Failure(reason: "\(path.shown) can't be created: \(String(cString: strerror(errno)))")
+    for path in [directory.directory, directory] {
+      let error = path.withPointer { makeDirectory($0) }
+      guard error == 0 else {
+        throw Failure(reason: "\(path.shown) can't be created: \(String(cString: strerror(error)))")
+      }
     }
     var text = files.map(Self.line).joined()
     let error = text.withUTF8 {

@@ -1,5 +1,6 @@
 public import AgentPorts
 internal import CPlatform
+internal import FileRules
 internal import Glibc
 
 /// A rollback anchor in a small file for each database: `$XDG_CONFIG_HOME/lanyard/anchors/<id in hex>`. It lies outside
@@ -34,7 +35,7 @@ public struct AnchorFile: RollbackAnchor {
 
   @discardableResult
   public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool {
-    try makeDirectory(directory)
+    guard makeDirectories(directory) == 0 else { throw .unavailable }
     // Two agents on copies of one store must not both find the count free.
     let lock = try lockDirectory()
     defer { close(lock) }
@@ -56,7 +57,7 @@ public struct AnchorFile: RollbackAnchor {
 
   /// Notes the database as that of the state directory, too: each opening records its root key.
   public func record(_ prints: [RootPrint], databaseID: [UInt8]) throws(KeySourceFailure) {
-    try makeDirectory(directory)
+    guard makeDirectories(directory) == 0 else { throw .unavailable }
     let lock = try lockDirectory()
     defer { close(lock) }
     var isKnown = false
@@ -116,13 +117,6 @@ public struct AnchorFile: RollbackAnchor {
   }
 
   private func path(_ databaseID: [UInt8]) -> String { directory + "/" + hexadecimal(databaseID) }
-
-  private func makeDirectory(_ path: String) throws(KeySourceFailure) {
-    if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else { throw .unavailable }
-    try makeDirectory(String(path[..<slash]))
-    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .unavailable }
-  }
 }
 
 package func hexadecimal(_ bytes: [UInt8]) -> String {

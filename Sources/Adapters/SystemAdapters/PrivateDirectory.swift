@@ -27,7 +27,8 @@ public struct PrivateDirectory: Sendable {
     while path.count > 1, path.last == "/" { path = path.dropLast() }
     guard !path.isEmpty else { throw .cannotCreate(errno: ENOENT) }
     self.path = String(path)
-    try Self.create(self.path)
+    let error = makeDirectories(self.path)
+    guard error == 0 else { throw .cannotCreate(errno: error) }
     try check()
   }
 
@@ -48,23 +49,6 @@ public struct PrivateDirectory: Sendable {
       }
     }
     throw .cannotCreate(errno: EACCES)
-  }
-
-  private static func create(_ path: String) throws(Failure) {
-    if mkdir(path, 0o700) == 0 {
-      // The umask can only have removed permissions, also the owner's.
-      guard chmod(path, 0o700) == 0 else { throw .cannotCreate(errno: errno) }
-      return
-    }
-    switch errno {
-    case EEXIST: return
-    case ENOENT:
-      guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { throw .cannotCreate(errno: ENOENT) }
-      try create(String(path[..<slash]))
-      // Another process may have created it meanwhile.
-      guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .cannotCreate(errno: errno) }
-    case let error: throw .cannotCreate(errno: error)
-    }
   }
 
   private func failure(_ error: Int32) -> Failure {

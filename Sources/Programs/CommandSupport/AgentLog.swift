@@ -1,3 +1,4 @@
+internal import FileRules
 internal import Glibc
 
 /// `agent.log` in the state directory: the stderr of an agent that a command started. Only this user can read it.
@@ -17,8 +18,9 @@ struct AgentLog {
       problem = "The agent has no state directory: HOME is not set."
       return
     }
-    guard Self.makeDirectories(directory) else {
-      problem = "\(directory) can't be created: \(SystemError.message(errno))."
+    let error = makeDirectories(directory)
+    guard error == 0 else {
+      problem = "\(directory) can't be created: \(SystemError.message(error))."
       (path, descriptor, startsAt) = (nil, -1, 0)
       return
     }
@@ -26,6 +28,8 @@ struct AgentLog {
     var information = stat()
     if lstat(path, &information) == 0, information.st_size > Self.largestBytes { rename(path, "\(path).old") }
     let opened = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    // The umask may have removed permissions of the owner. A file of another user stays as it is.
+    if opened >= 0 { fchmod(opened, 0o600) }
     problem = opened < 0 ? "\(path) can't be written: \(SystemError.message(errno))." : nil
     self.path = path
     descriptor = opened
@@ -47,11 +51,5 @@ struct AgentLog {
 
   func close() {
     if descriptor >= 0 { Glibc.close(descriptor) }
-  }
-
-  private static func makeDirectories(_ path: String) -> Bool {
-    if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
-    guard errno == ENOENT, path != "/", path != "." else { return false }
-    return makeDirectories(AgentPaths.directory(of: path)) && (mkdir(path, 0o700) == 0 || errno == EEXIST)
   }
 }

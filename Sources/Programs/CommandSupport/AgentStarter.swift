@@ -55,13 +55,16 @@ struct AgentStarter {
 
   private func openLock() throws(CommandFailure) -> Int32 {
     let directory = AgentPaths.directory(of: socket)
-    if mkdir(directory, 0o700) != 0, errno != EEXIST {
-      throw noDirectory("The directory \(directory) for its socket can't be created: \(SystemError.message(errno)).")
+    let error = makeDirectory(directory)
+    guard error == 0 else {
+      throw noDirectory("The directory \(directory) for its socket can't be created: \(SystemError.message(error)).")
     }
     let lock = open("\(directory)/start.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard lock >= 0 else {
       throw noDirectory("The directory \(directory) for its socket can't be written: \(SystemError.message(errno)).")
     }
+    // The umask may have removed permissions of the owner: the next command opens it, too.
+    fchmod(lock, 0o600)
     return lock
   }
 

@@ -25,9 +25,8 @@ struct ExportDirectory: Sendable {
     self.state = state
     path = "\(state)/export"
     if creates {
-      guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-        throw Self.failure("\(path) can't be created: \(SystemError.message(errno)).")
-      }
+      let error = makeDirectory(path)
+      guard error == 0 else { throw Self.failure("\(path) can't be created: \(SystemError.message(error)).") }
     }
     let directory = lanyard_open_directory(path)
     guard directory >= 0 else {

@@ -11,7 +11,7 @@ final class CertificateFile {
 
   init(_ certificate: String) throws(CommandFailure) {
     let directory = try Self.directory()
-    guard mkdir(directory, 0o700) == 0 || errno == EEXIST,
+    guard makeDirectory(directory) == 0,
       (try? FileRule.privateDirectory.check(path: directory)) != nil
     else {
       throw CommandFailure(.other, name: "output", "\(Text.shown(directory)) is not a directory that only you can use.")

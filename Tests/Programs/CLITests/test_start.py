@@ -88,11 +88,19 @@ class StartTests(Person):
         # 3 is the list of descriptors itself.
         self.assertEqual(start["descriptors"], ["0", "1", "2", "3"])
 
-    def test_created_files_are_private(self):
-        self.answer("rpc", "agent.status")
-        for path in (os.path.dirname(self.socket), self.state):
-            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700, path)
-        self.assertEqual(stat.S_IMODE(os.stat(os.path.join(self.state, "agent.log")).st_mode), 0o600)
+    def test_created_files_are_private_and_the_owners_under_any_umask(self):
+        runtime = os.path.dirname(self.socket)
+        for mask in (0o022, 0o277, 0o777):
+            with self.subTest(umask=oct(mask)):
+                for directory in (runtime, self.state):
+                    shutil.rmtree(directory, ignore_errors=True)
+                process = self.start("rpc", "agent.status", umask=mask)
+                process.communicate(timeout=PATIENCE_SECONDS)
+                self.assertEqual(process.returncode, 0)
+                for path in (runtime, self.state):
+                    self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700, path)
+                for path in (os.path.join(runtime, "start.lock"), os.path.join(self.state, "agent.log")):
+                    self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600, path)
 
     def test_a_stale_socket_is_no_agent(self):
         import socket

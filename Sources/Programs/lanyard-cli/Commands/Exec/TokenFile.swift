@@ -34,7 +34,7 @@ final class TokenFile {
     guard word.contains("/") else {
       guard word != ".", word != ".." else { throw .usage("\(word) is not a file name.") }
       let directory = try runtimeDirectory()
-      guard mkdir(directory, 0o700) == 0 || errno == EEXIST,
+      guard makeDirectory(directory) == 0,
         (try? FileRule.privateDirectory.check(path: directory)) != nil
       else {
         throw CommandFailure(

@@ -39,9 +39,8 @@ struct SetupFile {
   }
 
   static func makeDirectories(_ directory: String) throws(CommandFailure) {
-    if access(directory, F_OK) == 0 { return }
-    try makeDirectories(AgentPaths.directory(of: directory))
-    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw failure(directory, errno) }
+    let error = FileRules.makeDirectories(directory)
+    guard error == 0 else { throw failure(directory, error) }
   }
 
   private static func failure(_ path: String, _ error: Int32) -> CommandFailure {
