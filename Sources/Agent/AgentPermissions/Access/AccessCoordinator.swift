@@ -62,7 +62,7 @@ package final class AccessCoordinator: Sendable {
     }
     do throws(AgentFailure) {
       try await vault.commit { vault throws(AgentFailure) in
-        ChangeSet([vault.dependencies.audited(.accessRequest, entry.facts)])
+        ChangeSet([vault.dependencies.audited(.accessRequest, entry.facts)]).onlyIntoFreeRoom
       }
     } catch {
       requests.withLock { $0.remove(id) }

@@ -55,7 +55,8 @@ package struct StepUpTries {
         account: id, epoch: profile.epoch, lock: lock, place: try vault.stepUp.place(of: profile, by: method, lock))
       return ChangeSet(
         [.put(profile.partition, .stepUp, record.sealable)] + (try vault.spentTries.noting(record)), of: id,
-        result: .success(attempt))
+        result: Counted.success(attempt)
+      ).onlyIntoFreeRoom
     }
   }
 

@@ -26,7 +26,7 @@ package struct AccountStore {
     ) { _ in
       if previous != alias { events.publish(.accountRenamed(alias: alias, previous: previous), account: id) }
       return id
-    }
+    }.onlyIntoFreeRoom
   }
 
   /// Changes the active account. Returns the account, and the one that was active before.
@@ -41,7 +41,8 @@ package struct AccountStore {
     guard previous != profile.id else { return .unchanged((profile, previous)) }
     return ChangeSet(
       [Self.activeRecord(profile.id), vault.audited(.accountSwitch, account: profile.id)],
-      memory: [.active(profile.id)], result: (profile, previous))
+      memory: [.active(profile.id)], result: (active: profile, previous: previous)
+    ).onlyIntoFreeRoom
   }
 
   static func activeRecord(_ id: AccountID) -> VaultChange {

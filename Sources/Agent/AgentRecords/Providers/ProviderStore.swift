@@ -76,6 +76,7 @@ package struct ProviderStore {
       throw .invalidParameter("/issuer", expected: "the issuer of the accounts that this provider has")
     }
     return try saving(provider, after: nil, entry: vault.audited(.providerAdd, .provider(provider.configuration.name)))
+      .onlyIntoFreeRoom
   }
 
   package func isOfItsAccounts(_ provider: Provider) -> Bool {
@@ -92,7 +93,7 @@ package struct ProviderStore {
     var saving = try saving(
       provider, after: before, entry: vault.audited(.providerUpdate, .provider(provider.configuration.name)))
     if !provider.isSameClient(as: before) { saving.records += try vault.outbox.keeping(before) }
-    return saving
+    return saving.onlyIntoFreeRoom
   }
 
   /// Stores the metadata that a provider sent, and returns the provider with it; nil if it is not configured any more.

@@ -27,6 +27,6 @@ package struct RoleStore {
     }
     var roles = try read(profile)
     roles.keep(kept, for: role, at: vault.time.now(for: profile.provider))
-    return ChangeSet([.put(profile.partition, .roleCredentials, roles.record)], of: id, result: true)
+    return ChangeSet([.put(profile.partition, .roleCredentials, roles.record)], of: id, result: true).onlyIntoFreeRoom
   }
 }

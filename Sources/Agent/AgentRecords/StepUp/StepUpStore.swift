@@ -74,7 +74,8 @@ package struct StepUpStore {
         vault.audited(.stepUpEnroll, account: id, .isNew(previous == nil)),
       ],
       memory: [.account(profile)], of: id, erasing: previous == nil ? nil : .values, isWithdrawal: true,
-      result: Self.status(of: profile, record))
+      result: Self.status(of: profile, record)
+    ).onlyIntoFreeRoom
   }
 
   /// A destroyed proof stays so until the person has signed in again; there is nothing to remove.

@@ -28,6 +28,6 @@ extension VaultActor {
   /// Stores the time record in a transaction of its own, for the rare case that nothing else is committed with it. If
   /// the write fails, the previous record stays, which a restart would find.
   package func rememberTime() {
-    _ = try? commitIfOpen { (vault) throws(AgentFailure) in ChangeSet(vault.trustedTime.changes) }
+    _ = try? commitIfOpen { (vault) throws(AgentFailure) in ChangeSet(vault.trustedTime.changes).onlyIntoFreeRoom }
   }
 }

@@ -29,7 +29,7 @@ package struct BackupSource {
       vault.audited(
         .agentBackup, outcome: failure.map { $0.kind.rawValue } ?? "ok", .accounts(Int64(accounts)),
         .includesRefreshTokens(includesRefreshTokens))
-    ])
+    ]).onlyIntoFreeRoom
   }
 }
 

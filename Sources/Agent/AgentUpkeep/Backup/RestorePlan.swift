@@ -70,7 +70,7 @@ package struct RestorePlan {
       changes.append(try vault.policies.putting(policy))
       if let document = policy.parsed { memory.append(.policy(document)) }
     }
-    return ChangeSet(changes, memory: memory, result: restored)
+    return ChangeSet(changes, memory: memory, result: restored).onlyIntoFreeRoom
   }
 
   /// `provider`: the backup's provider of the account. `rules`: those of the backup that name the account.
@@ -113,7 +113,8 @@ package struct RestorePlan {
     return ChangeSet(
       changes + rules.map { .put(.vault, .rule, id: $0.id, $0.record) }
         + [vault.audited(.agentRestore, account: profile.id, .provider(profile.provider))],
-      memory: [.account(profile)] + rules.map { .rule($0) }, of: profile.id, result: restored)
+      memory: [.account(profile)] + rules.map { .rule($0) }, of: profile.id, result: restored
+    ).onlyIntoFreeRoom
   }
 }
 

@@ -86,7 +86,8 @@ package struct KeySlotStore {
         .put(.vault, .keySlotNotes, notes.record),
         vault.audited(.agentAddKeySlot, .slot(Int64(number)), .protection(protection)),
       ],
-      writes: [.putKeySlot(row)], result: number)
+      writes: [.putKeySlot(row)], result: number
+    ).onlyIntoFreeRoom
   }
 
   /// Removes a slot, but never the last one, and its key if the agent made the key.
