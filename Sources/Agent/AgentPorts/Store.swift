@@ -110,6 +110,8 @@ public enum StoreFailure: Error, Sendable, Equatable {
   case unsafePermissions
   /// A symlink stands in the place of the file with this name: nothing is known of where it leads, and it is not followed.
   case link(String)
+  /// Something that is no file, such as a directory or a pipe, stands in the place of the file with this name.
+  case noFile(String)
   /// The file with this name has a second name, a hard link: a program could read or replace it by that one.
   case hardLinked(String)
   /// The database that belongs here is gone: its file was deleted, emptied or replaced. Nothing was written.
@@ -122,7 +124,7 @@ public enum StoreFailure: Error, Sendable, Equatable {
   public var isOfTheFile: Bool {
     switch self {
     case .corrupt, .missing, .newerSchema: true
-    case .full, .readOnly, .inputOutput, .busy, .closed, .unsafePermissions, .link, .hardLinked: false
+    case .full, .readOnly, .inputOutput, .busy, .closed, .unsafePermissions, .link, .noFile, .hardLinked: false
     }
   }
 }

@@ -113,8 +113,18 @@ import Testing
     for path in ["/missing/store.db", directory.path + "/", ""] {
       #expect(throws: StoreFailure.inputOutput) { try SQLiteStore(path: path) }
     }
-    mkdir(directory.database, 0o700)
-    #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
+  }
+
+  @Test(arguments: ["", "-wal", "-shm", "-journal", "-reserve"], [true, false])
+  func directoryOrPipeInPlaceOfAFile_isToldAsOne(suffix: String, isPipe: Bool) throws {
+    let path = directory.database + suffix
+    #expect((isPipe ? mkfifo(path, 0o600) : mkdir(path, 0o700)) == 0)
+    for mayCreate in [true, false] {
+      #expect(throws: StoreFailure.noFile("store.db" + suffix)) {
+        try SQLiteStore(path: directory.database, mayCreate: mayCreate)
+      }
+    }
+    #expect(directory.names == ["store.db" + suffix])
   }
 
   @Test func openReader_preventsTruncatingTheLog() throws {

@@ -391,6 +391,22 @@ class MissingStore(AgentFixture):
         scene.start()
         self.assertEqual(len(self.client(scene).call("account.list")["accounts"]), 1)
 
+    def test_pipe_or_directory_in_place_of_a_file_of_the_store_is_told_as_one(self):
+        _, scene, _ = self.prepared()
+        log = self.database(scene) + "-wal"
+        if os.path.exists(log):
+            os.rename(log, log + ".away")
+        for make, remove in ((os.mkfifo, os.remove), (os.mkdir, os.rmdir)):
+            make(log, 0o700)
+            ended = scene.run()
+            self.assertEqual(ended.returncode, 74, ended.stderr)
+            self.assertIn(b"something else stands in the place of the file `lanyard.sqlite-wal`", ended.stderr)
+            self.assertNotIn(b"others could", ended.stderr)
+            remove(log)
+        if os.path.exists(log + ".away"):
+            os.rename(log + ".away", log)
+        scene.start()
+
     def test_new_store_is_begun_only_by_the_option(self):
         for name, lose in self.losses().items():
             with self.subTest(name):

@@ -25,10 +25,13 @@ struct PrivateFiles {
     guard directory >= 0 else { throw Self.failure(-directory) }
     defer { close(directory) }
     var status = stat()
-    // First: a link is no missing database, wherever it leads.
-    for suffix in Self.suffixes
-    where fstatat(directory, name + suffix, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK {
-      throw .link(name + suffix)
+    // First: a link is no missing database, wherever it leads, and neither is a pipe.
+    for suffix in Self.suffixes where fstatat(directory, name + suffix, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: break
+      case S_IFLNK: throw .link(name + suffix)
+      default: throw .noFile(name + suffix)
+      }
     }
     // SQLite takes an empty file for a new database, and deletes the log beside it.
     if !mayCreate,
@@ -68,7 +71,16 @@ struct PrivateFiles {
     if file == -ENOENT { return }
     guard file >= 0 else { throw failure(-file) }
     defer { close(file) }
-    guard let status = try? FileRule.anyOwnFile.check(file) else { throw .unsafePermissions }
+    let status: stat
+    do throws(FileFault) {
+      status = try FileRule.anyOwnFile.check(file)
+    } catch {
+      switch error {
+      case .link: throw .link(name)
+      case .otherKind: throw .noFile(name)
+      case .system, .foreignOwner, .openToOthers, .tooLarge: throw .unsafePermissions
+      }
+    }
     guard status.st_nlink == 1 else { throw .hardLinked(name) }
     if status.st_mode & 0o7777 != 0o600, chmod("/proc/self/fd/\(file)", 0o600) != 0 { throw .unsafePermissions }
   }

@@ -331,7 +331,7 @@ extension Findings {
       problem(check, "A later version of the agent wrote this store.", "Update Lanyard.")
     case .vault(.store(.unsafePermissions), _):
       problem(
-        check, "Others could read or replace the store's files, or other files are in their place.",
+        check, "Others could read or replace the store's files.",
         "Let only yourself use the state directory: `chmod 700` it, and `chmod 600` the files in it.")
     case .vault(.store(.link(let name)), _):
       problem(
@@ -339,6 +339,10 @@ extension Findings {
         "`\(name)` in the state directory is a symbolic link. The store follows none: its files must lie in one private directory.",
         "Put the file itself, and those beside it (-wal), in the place of the link.",
         "Or move the whole directory, and name it by `LANYARD_STATE_DIR`.")
+    case .vault(.store(.noFile(let name)), _):
+      problem(
+        check, "Something else stands in the place of the store's file `\(name)`: a directory or a pipe, for example.",
+        "Move it away, and put the file itself in its place, from the newest copy of the state directory.")
     case .vault(.store(.hardLinked(let name)), _):
       problem(
         check,

@@ -127,7 +127,7 @@ extension StoreFailure {
     case .corrupt: "corrupt"
     case .busy: "busy"
     case .closed: "closed"
-    case .unsafePermissions, .link, .hardLinked: "unsafePermissions"
+    case .unsafePermissions, .link, .noFile, .hardLinked: "unsafePermissions"
     case .missing: "missing"
     case .newerSchema: "newerSchema"
     }
