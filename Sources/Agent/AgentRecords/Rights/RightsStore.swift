@@ -77,7 +77,8 @@ package struct RightsStore {
       changes.append(change)
     }
     return ChangeSet(
-      changes + vault.trustedTime.changes, memory: [.account(profile)], of: id, result: (profile, rightsChange))
+      changes + vault.trustedTime.changes, memory: [.account(profile)], of: id, result: (profile, rightsChange)
+    ).onlyIntoFreeRoom
   }
 
   /// Throws if nothing of this epoch is wanted any more.

@@ -1,5 +1,4 @@
 internal import AgentCore
-internal import AgentModel
 internal import AgentPorts
 package import AgentStore
 package import AgentVault
