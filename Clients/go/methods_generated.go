@@ -169,7 +169,8 @@ type AgentInitializeParams struct {
 
 // Initialize creates the vault, once.
 //
-// `passphrase` is required if `Protection` is `passphrase`, and refused otherwise.
+// `Protection` is the one that the agent was started with. `passphrase` is required if it is `passphrase`, and
+// refused otherwise.
 //
 // Besides what every call may fail with: ErrUnlockFailed, ErrStoreUnavailable, ErrIntegrity.
 func (m *AgentMethods) Initialize(ctx context.Context, params *AgentInitializeParams) (*AgentInitializeResult, error) {
@@ -355,6 +356,9 @@ type AgentShutdownParams struct {
 }
 
 // Shutdown shuts the agent down after the requests in flight.
+//
+// They have 5 s to be answered. Those that wait for a person, or for an exchange that stands in line, are refused
+// with `ErrShuttingDown`. An exchange in flight runs to its end, and what it brings is kept.
 //
 // The params may be nil.
 func (m *AgentMethods) Shutdown(ctx context.Context, params *AgentShutdownParams) (*Empty, error) {
@@ -762,9 +766,10 @@ type SignInWaitParams struct {
 
 // Wait waits for the end of a sign-in.
 //
-// Besides what every call may fail with: ErrSignInFailed, ErrAccountAmbiguous, ErrReauthenticationRequired,
-// ErrInteractionRequired, ErrAccountLocked, ErrProviderNotFound, ErrProviderUnavailable, ErrProviderMisconfigured,
-// ErrUntrustedServer, ErrOffline, ErrStoreUnavailable, ErrIntegrity, ErrRolledBack, ErrNotFound, ErrTimedOut.
+// Besides what every call may fail with: ErrSignInFailed, ErrAccountNotFound, ErrAccountAmbiguous,
+// ErrReauthenticationRequired, ErrInteractionRequired, ErrAccountLocked, ErrProviderNotFound, ErrProviderUnavailable,
+// ErrProviderMisconfigured, ErrUntrustedServer, ErrOffline, ErrStoreUnavailable, ErrIntegrity, ErrRolledBack,
+// ErrNotFound, ErrTimedOut.
 func (m *SignInMethods) Wait(ctx context.Context, params *SignInWaitParams) (*SignInProgress, error) {
 	return invoke[SignInProgress](ctx, m.caller, "signIn.wait", params)
 }
@@ -786,9 +791,10 @@ type SignInCompleteParams struct {
 // `paste`, and for `browser` if the browser runs on another machine. Errors 3001, 3002 and 2007 with `AttemptsLeft`
 // leave the sign-in open.
 //
-// Besides what every call may fail with: ErrSignInFailed, ErrAccountAmbiguous, ErrReauthenticationRequired,
-// ErrInteractionRequired, ErrAccountLocked, ErrProviderNotFound, ErrProviderUnavailable, ErrProviderMisconfigured,
-// ErrUntrustedServer, ErrOffline, ErrStoreUnavailable, ErrIntegrity, ErrRolledBack, ErrNotFound.
+// Besides what every call may fail with: ErrSignInFailed, ErrAccountNotFound, ErrAccountAmbiguous,
+// ErrReauthenticationRequired, ErrInteractionRequired, ErrAccountLocked, ErrProviderNotFound, ErrProviderUnavailable,
+// ErrProviderMisconfigured, ErrUntrustedServer, ErrOffline, ErrStoreUnavailable, ErrIntegrity, ErrRolledBack,
+// ErrNotFound.
 func (m *SignInMethods) Complete(ctx context.Context, params *SignInCompleteParams) (*SignInProgress, error) {
 	return invoke[SignInProgress](ctx, m.caller, "signIn.complete", params)
 }
@@ -1177,8 +1183,8 @@ type TokenRejectParams struct {
 
 // Reject reports an access token that a resource server refused, and returns the one to use now.
 //
-// If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
-// with `interactionRequired`.
+// If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up to the current
+// token of an account with sign-ins is answered with `interactionRequired`.
 //
 // Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrSignedOut,
 // ErrReauthenticationRequired, ErrInteractionRequired, ErrAccountLocked, ErrOffline, ErrProviderUnavailable,
@@ -1350,7 +1356,7 @@ type RequestAuthorizeParams struct {
 	// token is not replaced already.
 	Rejected *string `json:"rejected,omitempty"`
 	// The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for the person is
-	// 2005.
+	// 2005, unless `rejected` is replaced already, or the account is a key or a machine.
 	Challenge *string `json:"challenge,omitempty"`
 	// The server's last `DPoP-Nonce` (RFC 9449 §9), for `Proof`.
 	Nonce *string `json:"nonce,omitempty"`

@@ -1013,6 +1013,12 @@ type AgentLimits struct {
 	LineSeconds int64 `json:"lineSeconds"`
 	// Above this, a client that does not read loses events and gets `event.gap`.
 	EventBacklogBytes int64 `json:"eventBacklogBytes"`
+	// Lines of one connection that wait; then it is not read until half of them have begun.
+	WaitingBytes *int64 `json:"waitingBytes,omitempty"`
+	// A process that has so many makes room by one of its own.
+	ConnectionsOfOneProcess *int64 `json:"connectionsOfOneProcess,omitempty"`
+	// Of one connection.
+	Subscriptions *int64 `json:"subscriptions,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

@@ -1570,6 +1570,9 @@ class AgentLimits(Record):
         connections: When full, an idle connection makes room for a new one.
         line_seconds: From a line's first byte to its newline.
         event_backlog_bytes: Above this, a client that does not read loses events and gets `event.gap`.
+        waiting_bytes: Lines of one connection that wait; then it is not read until half of them have begun.
+        connections_of_one_process: A process that has so many makes room by one of its own.
+        subscriptions: Of one connection.
     """
 
     line_bytes: int
@@ -1579,6 +1582,9 @@ class AgentLimits(Record):
     connections: int
     line_seconds: int
     event_backlog_bytes: int
+    waiting_bytes: Optional[int] = None
+    connections_of_one_process: Optional[int] = None
+    subscriptions: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -3696,7 +3702,8 @@ class AgentMethods:
     ) -> AgentInitializeResult:
         """Creates the vault, once.
 
-        `passphrase` is required if `protection` is `passphrase`, and refused otherwise.
+        `protection` is the one that the agent was started with. `passphrase` is required if it is `passphrase`, and
+        refused otherwise.
 
         Args:
             protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
@@ -4003,6 +4010,9 @@ class AgentMethods:
     ) -> Empty:
         """Shuts the agent down after the requests in flight.
 
+        They have 5 s to be answered. Those that wait for a person, or for an exchange that stands in line, are refused
+        with `ShuttingDown`. An exchange in flight runs to its end, and what it brings is kept.
+
         Returns:
             Empty: an answer without members, unless a newer agent adds some.
 
@@ -4088,7 +4098,8 @@ class AsyncAgentMethods:
     ) -> AgentInitializeResult:
         """Creates the vault, once.
 
-        `passphrase` is required if `protection` is `passphrase`, and refused otherwise.
+        `protection` is the one that the agent was started with. `passphrase` is required if it is `passphrase`, and
+        refused otherwise.
 
         Args:
             protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
@@ -4394,6 +4405,9 @@ class AsyncAgentMethods:
         self,
     ) -> Empty:
         """Shuts the agent down after the requests in flight.
+
+        They have 5 s to be answered. Those that wait for a person, or for an exchange that stands in line, are refused
+        with `ShuttingDown`. An exchange in flight runs to its end, and what it brings is kept.
 
         Returns:
             Empty: an answer without members, unless a newer agent adds some.
@@ -5608,6 +5622,7 @@ class SignInMethods:
 
         Raises:
             SignInFailed: The sign-in failed.
+            AccountNotFound: No account matches.
             AccountAmbiguous: Several accounts match.
             ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
                 response of its last use was lost at a provider with strict reuse detection.
@@ -5663,6 +5678,7 @@ class SignInMethods:
 
         Raises:
             SignInFailed: The sign-in failed.
+            AccountNotFound: No account matches.
             AccountAmbiguous: Several accounts match.
             ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
                 response of its last use was lost at a provider with strict reuse detection.
@@ -5891,6 +5907,7 @@ class AsyncSignInMethods:
 
         Raises:
             SignInFailed: The sign-in failed.
+            AccountNotFound: No account matches.
             AccountAmbiguous: Several accounts match.
             ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
                 response of its last use was lost at a provider with strict reuse detection.
@@ -5946,6 +5963,7 @@ class AsyncSignInMethods:
 
         Raises:
             SignInFailed: The sign-in failed.
+            AccountNotFound: No account matches.
             AccountAmbiguous: Several accounts match.
             ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
                 response of its last use was lost at a provider with strict reuse detection.
@@ -7193,8 +7211,8 @@ class TokenMethods:
     ) -> Token:
         """Reports an access token that a resource server refused, and returns the one to use now.
 
-        If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
-        with `interactionRequired`.
+        If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up to the
+        current token of an account with sign-ins is answered with `interactionRequired`.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -7516,8 +7534,8 @@ class AsyncTokenMethods:
     ) -> Token:
         """Reports an access token that a resource server refused, and returns the one to use now.
 
-        If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
-        with `interactionRequired`.
+        If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up to the
+        current token of an account with sign-ins is answered with `interactionRequired`.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -8100,7 +8118,7 @@ class RequestMethods:
             rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
                 forced exchange, if the token is not replaced already.
             challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
-                for the person is 2005.
+                for the person is 2005, unless `rejected` is replaced already, or the account is a key or a machine.
             nonce: The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
             scopes: Scopes. In any order; the agent sorts them.
             resource: The resource (RFC 8707) that the token of the request is for.
@@ -8355,7 +8373,7 @@ class AsyncRequestMethods:
             rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
                 forced exchange, if the token is not replaced already.
             challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
-                for the person is 2005.
+                for the person is 2005, unless `rejected` is replaced already, or the account is a key or a machine.
             nonce: The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
             scopes: Scopes. In any order; the agent sorts them.
             resource: The resource (RFC 8707) that the token of the request is for.

@@ -22,7 +22,8 @@ methods! {
 
         /// Creates the vault, once.
         ///
-        /// `passphrase` is required if `protection` is `passphrase`, and refused otherwise.
+        /// `protection` is the one that the agent was started with. `passphrase` is required if it is `passphrase`,
+        /// and refused otherwise.
         "agent.initialize" initialize(AgentInitializeParams) -> AgentInitializeResult or [
             UnlockFailed, StoreUnavailable, Integrity,
         ];
@@ -80,6 +81,9 @@ methods! {
         "agent.diagnose" diagnose(AgentDiagnoseParams) -> AgentDiagnoseResult or [ProviderNotFound];
 
         /// Shuts the agent down after the requests in flight.
+        ///
+        /// They have 5 s to be answered. Those that wait for a person, or for an exchange that stands in line, are
+        /// refused with `ErrorCode::ShuttingDown`. An exchange in flight runs to its end, and what it brings is kept.
         "agent.shutdown" shutdown() -> Empty;
     }
 
@@ -162,18 +166,18 @@ methods! {
 
         /// Waits for the end of a sign-in.
         "signIn.wait" wait(SignInWaitParams) -> SignInProgress or [
-            SignInFailed, AccountAmbiguous, ReauthenticationRequired, InteractionRequired, AccountLocked,
-            ProviderNotFound, ProviderUnavailable, ProviderMisconfigured, UntrustedServer, Offline, StoreUnavailable,
-            Integrity, RolledBack, NotFound, TimedOut,
+            SignInFailed, AccountNotFound, AccountAmbiguous, ReauthenticationRequired, InteractionRequired,
+            AccountLocked, ProviderNotFound, ProviderUnavailable, ProviderMisconfigured, UntrustedServer, Offline,
+            StoreUnavailable, Integrity, RolledBack, NotFound, TimedOut,
         ];
 
         /// Completes a sign-in with the URL to which the browser was redirected, or with the code in it: for the flow
         /// `paste`, and for `browser` if the browser runs on another machine. Errors 3001, 3002 and 2007 with
         /// `attempts_left` leave the sign-in open.
         "signIn.complete" complete(SignInCompleteParams) -> SignInProgress or [
-            SignInFailed, AccountAmbiguous, ReauthenticationRequired, InteractionRequired, AccountLocked,
-            ProviderNotFound, ProviderUnavailable, ProviderMisconfigured, UntrustedServer, Offline, StoreUnavailable,
-            Integrity, RolledBack, NotFound,
+            SignInFailed, AccountNotFound, AccountAmbiguous, ReauthenticationRequired, InteractionRequired,
+            AccountLocked, ProviderNotFound, ProviderUnavailable, ProviderMisconfigured, UntrustedServer, Offline,
+            StoreUnavailable, Integrity, RolledBack, NotFound,
         ];
 
         /// Cancels a sign-in.
@@ -293,8 +297,8 @@ methods! {
 
         /// Reports an access token that a resource server refused, and returns the one to use now.
         ///
-        /// If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is
-        /// answered with `interactionRequired`.
+        /// If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up to the
+        /// current token of an account with sign-ins is answered with `interactionRequired`.
         "token.reject" reject(TokenRejectParams) -> Token or [
             AccountNotFound, AccountAmbiguous, SignedOut, ReauthenticationRequired, InteractionRequired, AccountLocked,
             Offline, ProviderUnavailable, ProviderMisconfigured, UntrustedServer, TimedOut, StoreUnavailable, Integrity,

@@ -648,7 +648,7 @@ inputs! {
         /// if the token is not replaced already.
         rejected: String,
         /// The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for the person
-        /// is 2005.
+        /// is 2005, unless `rejected` is replaced already, or the account is a key or a machine.
         challenge: String,
         /// The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
         nonce: String,

@@ -304,6 +304,13 @@ records! {
         line_seconds = "lineSeconds": u64,
         /// Above this, a client that does not read loses events and gets `event.gap`.
         event_backlog_bytes = "eventBacklogBytes": u64,
+    } optional {
+        /// Lines of one connection that wait; then it is not read until half of them have begun.
+        waiting_bytes = "waitingBytes": u64,
+        /// A process that has so many makes room by one of its own.
+        connections_of_one_process = "connectionsOfOneProcess": u64,
+        /// Of one connection.
+        subscriptions: u64,
     }
 
     /// The result of `agent().list_key_slots`.

@@ -91,7 +91,8 @@ export class AgentMethods {
   /**
    * Creates the vault, once.
    *
-   * `passphrase` is required if `protection` is `passphrase`, and refused otherwise.
+   * `protection` is the one that the agent was started with. `passphrase` is required if it is `passphrase`, and
+   * refused otherwise.
    *
    * @returns With `locked`, `protection`.
    * @throws `UnlockFailedError` - The passphrase is wrong.
@@ -255,6 +256,9 @@ export class AgentMethods {
 
   /**
    * Shuts the agent down after the requests in flight.
+   *
+   * They have 5 s to be answered. Those that wait for a person, or for an exchange that stands in line, are refused
+   * with `ShuttingDownError`. An exchange in flight runs to its end, and what it brings is kept.
    *
    * @returns An answer without members, unless a newer agent adds some.
    */
@@ -508,6 +512,7 @@ export class SignInMethods {
    *
    * @returns The status of a sign-in.
    * @throws `SignInFailedError` - The sign-in failed.
+   * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `ReauthenticationRequiredError` - The refresh token is no longer valid (revoked, expired or reused), or
    *   the response of its last use was lost at a provider with strict reuse detection.
@@ -545,6 +550,7 @@ export class SignInMethods {
    *
    * @returns The status of a sign-in.
    * @throws `SignInFailedError` - The sign-in failed.
+   * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `ReauthenticationRequiredError` - The refresh token is no longer valid (revoked, expired or reused), or
    *   the response of its last use was lost at a provider with strict reuse detection.
@@ -978,8 +984,8 @@ export class TokenMethods {
   /**
    * Reports an access token that a resource server refused, and returns the one to use now.
    *
-   * If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
-   * with `interactionRequired`.
+   * If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up to the current
+   * token of an account with sign-ins is answered with `interactionRequired`.
    *
    * @returns An access token.
    * @throws `AccountNotFoundError` - No account matches.

@@ -186,6 +186,9 @@ export const AgentLimits: Shape<types.AgentLimits> =
     connections: required(integer),
     lineSeconds: required(integer),
     eventBacklogBytes: required(integer),
+    waitingBytes: optional(integer),
+    connectionsOfOneProcess: optional(integer),
+    subscriptions: optional(integer),
   }));
 
 export const AgentListKeySlotsResult: Shape<types.AgentListKeySlotsResult> =

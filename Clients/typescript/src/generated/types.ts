@@ -891,6 +891,12 @@ export interface AgentLimits {
   readonly lineSeconds: number;
   /** Above this, a client that does not read loses events and gets `event.gap`. */
   readonly eventBacklogBytes: number;
+  /** Lines of one connection that wait; then it is not read until half of them have begun. */
+  readonly waitingBytes?: number;
+  /** A process that has so many makes room by one of its own. */
+  readonly connectionsOfOneProcess?: number;
+  /** Of one connection. */
+  readonly subscriptions?: number;
 }
 
 /** The result of `agent.listKeySlots`. */
@@ -3413,7 +3419,8 @@ export interface RequestAuthorizeParams {
    */
   readonly rejected?: string | undefined;
   /**
-   * The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for the person is 2005.
+   * The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for the person is 2005,
+   * unless `rejected` is replaced already, or the account is a key or a machine.
    */
   readonly challenge?: string | undefined;
   /** The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`. */

@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "7d5fff10f33237175b7299da9501d9cbd96aa52a8579d4db4d63bfe24adbe0e3"
+  public static let schemaDigest = "f1b886f433deef8b76cc58c1c53a5eb3b4554abe75e40902b895967210fddd35"
 }

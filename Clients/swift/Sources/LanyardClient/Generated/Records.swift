@@ -992,6 +992,12 @@ public struct AgentLimits: Record, WireRecord {
   public var lineSeconds: Int
   /// Above this, a client that does not read loses events and gets `event.gap`.
   public var eventBacklogBytes: Int
+  /// Lines of one connection that wait; then it is not read until half of them have begun.
+  public var waitingBytes: Int?
+  /// A process that has so many makes room by one of its own.
+  public var connectionsOfOneProcess: Int?
+  /// Of one connection.
+  public var subscriptions: Int?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -1003,6 +1009,9 @@ public struct AgentLimits: Record, WireRecord {
     connections: Int,
     lineSeconds: Int,
     eventBacklogBytes: Int,
+    waitingBytes: Int? = nil,
+    connectionsOfOneProcess: Int? = nil,
+    subscriptions: Int? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.lineBytes = lineBytes
@@ -1012,10 +1021,13 @@ public struct AgentLimits: Record, WireRecord {
     self.connections = connections
     self.lineSeconds = lineSeconds
     self.eventBacklogBytes = eventBacklogBytes
+    self.waitingBytes = waitingBytes
+    self.connectionsOfOneProcess = connectionsOfOneProcess
+    self.subscriptions = subscriptions
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["lineBytes", "bodyLineBytes", "nesting", "requestsInFlight", "connections", "lineSeconds", "eventBacklogBytes"]
+  private static let memberNames: Set<String> = ["lineBytes", "bodyLineBytes", "nesting", "requestsInFlight", "connections", "lineSeconds", "eventBacklogBytes", "waitingBytes", "connectionsOfOneProcess", "subscriptions"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     lineBytes = try members.required("lineBytes")
@@ -1025,6 +1037,9 @@ public struct AgentLimits: Record, WireRecord {
     connections = try members.required("connections")
     lineSeconds = try members.required("lineSeconds")
     eventBacklogBytes = try members.required("eventBacklogBytes")
+    waitingBytes = try members.optional("waitingBytes")
+    connectionsOfOneProcess = try members.optional("connectionsOfOneProcess")
+    subscriptions = try members.optional("subscriptions")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -1036,6 +1051,9 @@ public struct AgentLimits: Record, WireRecord {
     writer.member("connections", connections)
     writer.member("lineSeconds", lineSeconds)
     writer.member("eventBacklogBytes", eventBacklogBytes)
+    writer.member("waitingBytes", waitingBytes)
+    writer.member("connectionsOfOneProcess", connectionsOfOneProcess)
+    writer.member("subscriptions", subscriptions)
   }
 }
 

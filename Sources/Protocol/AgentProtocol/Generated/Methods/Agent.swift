@@ -251,7 +251,8 @@ public enum AgentStatus: RPCMethod {
 
 /// Creates the vault, once.
 ///
-/// `passphrase` is required if `protection` is `passphrase`, and refused otherwise.
+/// `protection` is the one that the agent was started with. `passphrase` is required if it is `passphrase`, and
+/// refused otherwise.
 public enum AgentInitialize: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.initialize", since: "1",
@@ -799,6 +800,9 @@ public enum AgentDiagnose: RPCMethod {
 }
 
 /// Shuts the agent down after the requests in flight.
+///
+/// They have 5 s to be answered. Those that wait for a person, or for an exchange that stands in line, are refused
+/// with `shuttingDown`. An exchange in flight runs to its end, and what it brings is kept.
 public enum AgentShutdown: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.shutdown", since: "1",

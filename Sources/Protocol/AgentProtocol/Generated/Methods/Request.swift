@@ -44,7 +44,7 @@ public enum RequestAuthorize: RPCMethod {
     /// the token is not replaced already.
     public var rejected: String?
     /// The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for the person is
-    /// 2005.
+    /// 2005, unless `rejected` is replaced already, or the account is a key or a machine.
     public var challenge: String?
     /// The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
     public var nonce: String?

@@ -34,8 +34,8 @@ public enum TokenRefresh: RPCMethod {
 
 /// Reports an access token that a resource server refused, and returns the one to use now.
 ///
-/// If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
-/// with `interactionRequired`.
+/// If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up to the current
+/// token of an account with sign-ins is answered with `interactionRequired`.
 public enum TokenReject: RPCMethod {
   public static let info = MethodInfo(
     name: "token.reject", since: "1",

@@ -48,7 +48,8 @@ public struct AgentMethods: Sendable {
 
   /// Creates the vault, once.
   ///
-  /// `passphrase` is required if `protection` is `passphrase`, and refused otherwise.
+  /// `protection` is the one that the agent was started with. `passphrase` is required if it is `passphrase`, and
+  /// refused otherwise.
   ///
   /// - Parameters:
   ///   - protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
@@ -247,6 +248,9 @@ public struct AgentMethods: Sendable {
   }
 
   /// Shuts the agent down after the requests in flight.
+  ///
+  /// They have 5 s to be answered. Those that wait for a person, or for an exchange that stands in line, are refused
+  /// with `shuttingDown`. An exchange in flight runs to its end, and what it brings is kept.
   ///
   /// - Returns: `Empty`: an answer without members, unless a newer agent adds some.
   /// - Throws: ``LanyardError``: `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`, `overloaded`,

@@ -38,7 +38,7 @@ public struct RequestMethods: Sendable {
   ///   - rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one forced
   ///     exchange, if the token is not replaced already.
   ///   - challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for
-  ///     the person is 2005.
+  ///     the person is 2005, unless `rejected` is replaced already, or the account is a key or a machine.
   ///   - nonce: The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
   ///   - scopes: Scopes. In any order; the agent sorts them.
   ///   - resource: The resource (RFC 8707) that the token of the request is for.

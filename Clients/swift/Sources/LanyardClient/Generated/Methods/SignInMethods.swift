@@ -83,7 +83,7 @@ public struct SignInMethods: Sendable {
   ///   - timeoutSeconds: When this time has passed, the result is `pending`; absent: wait until the sign-in
   ///     expires.
   /// - Returns: `SignInProgress`: The status of a sign-in.
-  /// - Throws: ``LanyardError``: `signInFailed`, `accountAmbiguous`, `reauthenticationRequired`,
+  /// - Throws: ``LanyardError``: `signInFailed`, `accountNotFound`, `accountAmbiguous`, `reauthenticationRequired`,
   ///   `interactionRequired`, `accountLocked`, `providerNotFound`, `providerUnavailable`, `providerMisconfigured`,
   ///   `untrustedServer`, `offline`, `storeUnavailable`, `integrity`, `rolledBack`, `notFound`, `timedOut`,
   ///   `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`,
@@ -110,7 +110,7 @@ public struct SignInMethods: Sendable {
   ///     `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the nonce of
   ///     the ID token prove that it belongs to this sign-in.
   /// - Returns: `SignInProgress`: The status of a sign-in.
-  /// - Throws: ``LanyardError``: `signInFailed`, `accountAmbiguous`, `reauthenticationRequired`,
+  /// - Throws: ``LanyardError``: `signInFailed`, `accountNotFound`, `accountAmbiguous`, `reauthenticationRequired`,
   ///   `interactionRequired`, `accountLocked`, `providerNotFound`, `providerUnavailable`, `providerMisconfigured`,
   ///   `untrustedServer`, `offline`, `storeUnavailable`, `integrity`, `rolledBack`, `notFound`, `invalidParams`,
   ///   `internalError`, `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure

@@ -87,8 +87,8 @@ public struct TokenMethods: Sendable {
 
   /// Reports an access token that a resource server refused, and returns the one to use now.
   ///
-  /// If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
-  /// with `interactionRequired`.
+  /// If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up to the
+  /// current token of an account with sign-ins is answered with `interactionRequired`.
   ///
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
