@@ -62,9 +62,17 @@ import Testing
         let (client, waiting, gate) = try await scene.heldExchange()
         _ = try await Self.signOut(scene, mode)
         #expect(await client.answer(to: waiting).code == 2003, "seed \(seed)")
+        let before = world.network.sent.count
         gate.open()
         await world.clock.sleep(for: .seconds(120))
         #expect(try await scene.token().code == 2003, "seed \(seed)")
+        if mode == "offline" {
+          // The exchange was on its way before. What it brought waits with the other.
+          #expect(world.network.sent.count == before, "seed \(seed)")
+          #expect(try await Self.pending(world) == 2, "seed \(seed)")
+          _ = try await world.client().call("connectivity.report", #"{"online":true}"#)
+          await world.clock.sleep(for: .seconds(120))
+        }
         #expect(scene.idp.activeRefreshTokens().isEmpty, "the successor is revoked; seed \(seed)")
         try await world.restart()
         #expect(try await scene.token().code == 2003, "seed \(seed)")

@@ -140,6 +140,17 @@ class WallClockChanges(AgentFixture):
                 self.assertLess(boot_seconds(), deadline)
                 time.sleep(0.2)
 
+    def test_clock_that_jumps_ahead_gives_no_revocation_up(self):
+        self.idp.fault("answer", "/revoke", status=503, json={}, count=2)
+        told = self.caller.call("account.signOut", {"account": "work", "mode": "soft"})
+        self.assertEqual(told["revocation"], "queued")
+        # The provider that told the time is gone, so that the wall clock alone is left.
+        self.caller.call("account.forget", {"account": "work"})
+        self.caller.call("provider.remove", {"provider": "practice"})
+        self.agent.set_wall(40 * DAY)
+        self.until(lambda: self.caller.call("revocation.retry")["revocations"] == [], "the revocation")
+        self.assertEqual(list(self.idp.ended().values()), ["revoked"])
+
     def test_clock_change_is_reported_once_to_subscribers(self):
         # Without the provider: its answer would end the suspicion.
         self.go_offline()

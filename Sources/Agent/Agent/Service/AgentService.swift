@@ -129,8 +129,9 @@ package final class AgentService: Sendable {
       time: tables.time, stepUps: tables.stepUps, background: background, events: events, environment: environment,
       offlineWindow: { [policyCache = tables.policyCache] in policyCache.longestOfflineWindow(of: $0, in: $1) },
       later: AccountDependencies.LaterParts(
-        revoke: { [background] entry in background.start { _ = await revoker.value?.send(entry) } },
+        revoke: { [background] entry in background.start { await revoker.value?.begin(entry) } },
         drain: { await revoker.value?.drain($0, of: $1) },
+        hold: { await revoker.value?.hold($0) ?? 0 }, release: { await revoker.value?.release($0, of: $1) },
         operationsMayGo: { [background] id in background.start { await operationHandle.value?.accountReturned(id) } },
         networkIsThere: { [background] in background.start { await operationHandle.value?.networkIsThere() } }))
     accounts = AccountDirectory(dependencies: dependencies)

@@ -26,7 +26,7 @@ package struct IssuingClient: Hashable, Sendable {
     hasher.combine(tokenEndpoint.map(ExactText.init))
   }
 
-  func isClient(_ clientID: String, of issuer: String) -> Bool {
+  package func isClient(_ clientID: String, of issuer: String) -> Bool {
     equalCodePoints(self.issuer, issuer) && equalCodePoints(self.clientID, clientID)
   }
 

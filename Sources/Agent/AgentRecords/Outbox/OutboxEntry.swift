@@ -1,4 +1,4 @@
-internal import AgentCore
+package import AgentCore
 package import AgentModel
 package import AgentOAuth
 internal import JSONRPC
@@ -21,6 +21,8 @@ package struct OutboxEntry: Sendable {
   /// The provider as it was configured when the entry was made. Nil if its record did not open then.
   package var sender: Provider?
   package var createdAt: Timestamp
+  /// The running time of the agent's machine then (`TrustedInstant.lived`).
+  package var createdLived: Milliseconds
   /// When the token expires, as far as it is known.
   package var expiresAt: Timestamp
   package var attempts: Int
@@ -45,10 +47,21 @@ package struct OutboxEntry: Sendable {
     return tried
   }
 
+  /// Its account was signed out offline: sent when the provider may be reachable again or the agent starts, and otherwise
+  /// at this latest time.
+  package mutating func postpone(jitter: Double) {
+    nextAttemptAt = createdAt + RevocationOutbox.postponed(jitter: jitter)
+  }
+
   /// The end of the attempts.
   package var end: Timestamp {
     RevocationOutbox.end(
       createdAt: createdAt, expiresAt: expiresAt, isRefreshToken: kind == .refreshToken, isAnswered: isAnswered)
+  }
+
+  /// True if a failed attempt was the last one. `lived`: the running time of the machine now.
+  package func isOver(at lived: Milliseconds) -> Bool {
+    RevocationOutbox.isOver(after: lived - createdLived, createdAt: createdAt, end: end)
   }
 
   /// The entry's id on the wire.
@@ -66,6 +79,7 @@ package struct OutboxEntry: Sendable {
       writer.member("subject", identity?.subject)
       writer.member("sender", sender?.record)
       writer.member("createdAt", createdAt.milliseconds)
+      writer.member("createdLived", createdLived.count)
       writer.member("expiresAt", expiresAt.milliseconds)
       writer.member("attempts", Int64(attempts))
       if isAnswered { writer.member("isAnswered", 1) }
@@ -77,7 +91,7 @@ package struct OutboxEntry: Sendable {
 
   package init(
     id: [UInt8], token: Secret, provider: ProviderName, issuer: String, accountLabel: String, identity: Identity?,
-    now: Timestamp, expiresAt: Timestamp
+    now: TrustedInstant, expiresAt: Timestamp
   ) {
     self.id = id
     self.token = token
@@ -85,10 +99,10 @@ package struct OutboxEntry: Sendable {
     self.issuer = issuer
     self.accountLabel = accountLabel
     self.identity = identity
-    createdAt = now
+    (createdAt, createdLived) = (now.time, now.lived)
     self.expiresAt = expiresAt
     attempts = 0
-    nextAttemptAt = now
+    nextAttemptAt = now.time
   }
 
   package init?(_ plain: Secret, id: [UInt8]) {
@@ -100,7 +114,8 @@ package struct OutboxEntry: Sendable {
       var entry = OutboxEntry(
         id: id, token: token, provider: provider, issuer: issuer, accountLabel: label,
         identity: node["subject"]?.string.map { Identity(issuer: issuer, tenant: node["tenant"]?.string, subject: $0) },
-        now: createdAt, expiresAt: expiresAt)
+        now: TrustedInstant(time: createdAt, lived: Milliseconds(node["createdLived"]?.integer ?? 0)),
+        expiresAt: expiresAt)
       entry.sender = node["sender"]?.secret.flatMap { Provider($0) }
       entry.kind = node["kind"]?.string.flatMap { TokenTypeHint(rawValue: $0) } ?? .refreshToken
       entry.username = node["username"]?.string

@@ -10,9 +10,11 @@ package struct OvertakenToken: Sendable {
   package var kind: TokenTypeHint
   /// By the provider's time; nil if that is not known.
   package var expiresAt: Timestamp?
+  /// It belongs to an answer for another person than the account's.
+  package var isOfAnother = false
 
-  package init(refreshToken secret: Secret) {
-    (self.secret, kind) = (secret, .refreshToken)
+  package init(refreshToken secret: Secret, isOfAnother: Bool = false) {
+    (self.secret, kind, self.isOfAnother) = (secret, .refreshToken, isOfAnother)
   }
 
   /// Of a machine, which has no refresh token that would take it along.
@@ -24,6 +26,7 @@ package struct OvertakenToken: Sendable {
     writer.member("token", secret)
     if kind == .accessToken { writer.member("kind", kind.rawValue) }
     writer.member("expiresAt", expiresAt?.milliseconds)
+    if isOfAnother { writer.member("isOfAnother", 1) }
   }
 
   init?(_ node: JSONNode) {
@@ -31,5 +34,6 @@ package struct OvertakenToken: Sendable {
     self.secret = secret
     kind = node["kind"]?.string.flatMap { TokenTypeHint(rawValue: $0) } ?? .refreshToken
     expiresAt = node["expiresAt"]?.timestamp
+    isOfAnother = node["isOfAnother"] != nil
   }
 }

@@ -62,8 +62,6 @@ package struct RevocationOutboxStore {
 
   func putting(_ entry: OutboxEntry) -> VaultChange { .put(.vault, .outbox, id: entry.id, entry.record) }
 
-  package func save(_ entry: OutboxEntry) -> ChangeSet<Void> { ChangeSet([putting(entry)]) }
-
   /// Stores a failed attempt; false if the entry is gone, since its revocation is not wanted any more.
   package func reschedule(_ entry: OutboxEntry) throws(AgentFailure) -> ChangeSet<Bool> {
     let plain = try vault.withRecords { (records) throws(VaultFailure) in

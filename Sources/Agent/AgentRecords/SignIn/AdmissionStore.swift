@@ -55,7 +55,7 @@ package struct Admission: Sendable {
   /// When the request left whose answer this is; nil if that was in another boot.
   package var sentAt: BootInstant?
   /// The import that brought it.
-  package var imported: ImportIntent?
+  package var imported: StagedImport?
   /// The account that the person said they are signing in again.
   package var expected: AccountID?
   /// The accounts of a limited caller: it adds none, and changes none but these.
@@ -72,7 +72,7 @@ package struct Admission: Sendable {
   package init(
     identity: Identity, provider: ProviderName, issuedBy: IssuingClient, alias: Alias? = nil,
     displayName: String? = nil, email: String? = nil, grant: GrantRecord, idToken: Secret? = nil, tokens: AccessTokens,
-    told: RightsUpdate, sentAt: BootInstant?, imported: ImportIntent? = nil, expected: AccountID? = nil,
+    told: RightsUpdate, sentAt: BootInstant?, imported: StagedImport? = nil, expected: AccountID? = nil,
     covered: Set<AccountID>? = nil, kind: AccountKind = .openid, secret: AccountProfile.SecretFacts? = nil,
     event: AuditEntry.Event = .signIn, caller: Caller? = Caller.current
   ) {
@@ -94,6 +94,16 @@ package struct Admission: Sendable {
     self.secret = secret
     self.event = event
     self.caller = caller
+  }
+}
+
+extension Admission {
+  /// The login that it makes.
+  fileprivate var login: ProtectedLogin {
+    ProtectedLogin(
+      identity: identity, issuedBy: issuedBy, kind: kind,
+      tokens: [grant.refreshToken, imported?.imported].compactMap { $0 } + tokens.all.map(\.secret),
+      mayShareFamily: imported != nil)
   }
 }
 
@@ -145,11 +155,11 @@ package struct AdmissionStore {
     var grant = admission.grant
     let previous = try? vault.journal.load(profile)
     if let previous { grant.generation = previous.grant.generation + 1 }
+    let login = admission.login
     let revoked = known.flatMap { known in
       previous.flatMap {
         vault.outbox.entry(
-          forReplaced: $0, of: admission.secret == nil ? known : profile, by: grant.refreshToken,
-          username: known.secret?.username)
+          forReplaced: $0, of: admission.secret == nil ? known : profile, by: login, username: known.secret?.username)
       }
     }
     var tokens = admission.tokens
@@ -161,8 +171,8 @@ package struct AdmissionStore {
     let (forgotten, orphaned) =
       replaced.isEmpty ? vault.stepUp.forgettingDestroyed(of: profile) : replacing(known, replaced)
     changes += forgotten
-    let superseded = try vault.outbox.superseded(by: profile.identity, at: profile.provider, grant.refreshToken)
-    changes += superseded.map { .delete(.vault, .outbox, id: $0.id) }
+    let superseded = try vault.outbox.superseded(by: login, of: profile.id)
+    changes += superseded.changes
     if let revoked { changes.append(vault.outbox.putting(revoked)) }
     changes.append(
       admission.idToken.map { .put(profile.partition, .idToken, $0) } ?? .delete(profile.partition, .idToken))
@@ -171,16 +181,13 @@ package struct AdmissionStore {
     if let rightsChange { changes.append(rightsChange.1) }
     let becomesActive = vault.directory.active == nil
     if becomesActive { changes.append(AccountStore.activeRecord(profile.id)) }
-    changes += superseded.map {
-      vault.audited(.revocationAbandoned, account: profile.id, .reason("superseded"), .issuer($0.issuer))
-    }
     changes.append(
       vault.audited(admission.event, account: profile.id, .provider(profile.provider), .isNew(known == nil)))
-    let journal = vault.imports.ending(admission.imported?.id)
+    let journal = vault.imports.ending(admission.imported?.intent.id)
     let events = vault.events
     let admitted = Admitted(
       profile: profile, grant: grant, tokens: tokens, rightsChange: rightsChange?.0, isNew: known == nil,
-      becameActive: becomesActive, previousState: state(of: known), superseded: superseded, replaced: revoked,
+      becameActive: becomesActive, previousState: state(of: known), superseded: superseded.entries, replaced: revoked,
       unlockGeneration: vault.unlockGeneration)
     return ChangeSet(
       changes + journal.records + vault.trustedTime.changes,
@@ -253,7 +260,7 @@ package struct AdmissionStore {
     profile.alias = admission.alias ?? profile.alias
     profile.displayName = admission.displayName ?? profile.displayName
     profile.email = admission.email ?? profile.email
-    profile.importedToken = admission.imported?.digest ?? profile.importedToken
+    profile.importedToken = admission.imported?.intent.digest ?? profile.importedToken
     if let sentAt = admission.sentAt {
       profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: sentAt)
     }

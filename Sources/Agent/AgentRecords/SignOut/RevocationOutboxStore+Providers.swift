@@ -38,24 +38,12 @@ extension RevocationOutboxStore {
     return try entries().contains { $0.sender?.isSameClient(as: client) == true }
   }
 
-  /// The entries that a new sign-in of this person removes from the outbox: revocations that would end it, too. So does
-  /// one of the very secret that is added again.
-  func superseded(
-    by identity: Identity, at provider: ProviderName, _ token: Secret?
-  ) throws(AgentFailure) -> [OutboxEntry] {
-    if let token, vault.providerTable.all[provider]?.configuration.kind == .secret {
-      return try entries().filter { $0.provider == provider && $0.token.equals(token) }
-    }
-    guard vault.providerTable.all[provider]?.configuration.revocationScope == .grant else { return [] }
-    return try entries(of: identity, at: provider)
-  }
-
   // MARK: making entries
 
   /// An entry for a token of an account that is signed in or was just signed out.
   package func entry(for token: Secret, of profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
-    let now = vault.time.now(for: profile.provider)
-    let patience = now + RevocationOutbox.patience
+    let now = now(at: profile.provider)
+    let patience = now.time + RevocationOutbox.patience
     var entry = OutboxEntry(
       id: vault.entropy.bytes(16), token: token, provider: profile.provider, issuer: profile.identity.issuer,
       accountLabel: profile.alias?.text ?? profile.id.text, identity: profile.identity, now: now,
@@ -66,46 +54,44 @@ extension RevocationOutboxStore {
   }
 
   /// The refresh token of a grant that a new sign-in of the same person replaces. Nil where its revocation would end
-  /// the new grant, or the provider has none.
+  /// the new login or another one, or the provider has none.
   ///
   /// - Parameter username: what goes with a secret.
   func entry(
-    forReplaced grant: LoadedGrant, of profile: AccountProfile, by successor: Secret?, username: String? = nil
+    forReplaced grant: LoadedGrant, of profile: AccountProfile, by successor: ProtectedLogin, username: String? = nil
   ) -> OutboxEntry? {
-    guard let provider = vault.providers.issuer(of: profile), provider.canRevoke,
-      provider.configuration.revocationScope != .grant, let token = grant.livingRefreshToken
+    guard let provider = vault.providers.issuer(of: profile), provider.canRevoke, let token = grant.livingRefreshToken
     else { return nil }
-    // A provider may answer the second sign-in with the token of the first.
-    if let successor, successor.equals(token) { return nil }
     var entry = entry(for: token, of: profile, expiresAt: grant.grant.refreshTokenExpiresAt)
     entry.username = username
-    return entry
+    let isInUse = successor.isEnded(by: entry, [provider]) || endsLogin(entry, leaving: profile.id)
+    return isInUse ? nil : entry
   }
 
-  /// An entry for a token that came too late for its account. Nil if its revocation would end the account's new
-  /// sign-in, or if the account was forgotten and its provider is unknown.
+  /// An entry for a token that came too late for its account, or that is another person's. Nil if its revocation would
+  /// end a login, or if the account was forgotten and its provider is unknown.
   package func entry(forOvertaken token: OvertakenToken, of origin: TokenOrigin) -> OutboxEntry? {
     guard let profile = vault.directory.profiles[origin.account] else {
       return origin.provider.flatMap { entry(forForgotten: token, of: origin, at: $0) }
     }
-    if token.kind == .accessToken {
-      // A server may give a machine that signs in again the token that lives.
-      guard profile.signInStatus != .signedIn, origin.provider?.canRevoke == true else { return nil }
-    }
-    // The account signed in again meanwhile: a revocation that ends the whole grant would end the new sign-in, too.
-    let scope = vault.providerTable.all[profile.provider]?.configuration.revocationScope
-    if profile.signInStatus == .signedIn, scope == .grant { return nil }
+    if token.kind == .accessToken, origin.provider?.canRevoke != true { return nil }
     var late = entry(for: token.secret, of: profile, expiresAt: token.expiresAt)
     late.kind = token.kind
     // The account may have signed in at another client meanwhile.
     late.sender = origin.provider?.forRevocation ?? late.sender
-    return late
+    guard token.isOfAnother else { return endsLogin(late) ? nil : late }
+    // The person whose token it is may have an account of their own.
+    var ofAnyone = late
+    ofAnyone.identity = nil
+    return endsLogin(ofAnyone, givenUpBy: profile.id) ? nil : late
   }
 
   /// A token of an account that was forgotten meanwhile: nothing readable of the person is kept with it.
   private func entry(forForgotten token: OvertakenToken, of origin: TokenOrigin, at provider: Provider) -> OutboxEntry?
   {
-    var entry = entry(forUnclaimed: token.secret, at: provider, of: origin.identity, label: origin.account.text)
+    var entry = entry(
+      forUnclaimed: token.secret, at: provider, of: token.isOfAnother ? nil : origin.identity,
+      label: origin.account.text)
     entry?.kind = token.kind
     if let end = token.expiresAt, let patience = entry?.expiresAt { entry?.expiresAt = min(end, patience) }
     entry?.identity = try? vault.erased(origin.identity, at: provider.configuration.name)
@@ -113,35 +99,38 @@ extension RevocationOutboxStore {
   }
 
   /// An entry for a token of a sign-in that created no account. Nil if the token can't be revoked, or if that would end
-  /// the grant of a signed-in account.
+  /// the login of an account.
   package func entry(
     forUnclaimed token: Secret, at provider: Provider, of identity: Identity?, label: String
   ) -> OutboxEntry? {
     let configuration = provider.configuration
     guard provider.canRevoke else { return nil }
-    if configuration.revocationScope == .grant {
-      let isShared = vault.directory.profiles.values.contains {
-        $0.provider == configuration.name && $0.signInStatus == .signedIn
-          && (identity == nil || $0.identity == identity)
-      }
-      if isShared { return nil }
-    }
-    let now = vault.time.now(for: configuration.name)
+    let now = now(at: configuration.name)
     var entry = OutboxEntry(
       id: vault.entropy.bytes(16), token: token, provider: configuration.name, issuer: configuration.issuer,
-      accountLabel: label, identity: identity, now: now, expiresAt: now + RevocationOutbox.patience)
+      accountLabel: label, identity: identity, now: now, expiresAt: now.time + RevocationOutbox.patience)
     entry.sender = provider.forRevocation
     if let identity, let profile = try? vault.profile(of: identity, at: configuration.name), profile.isErased {
       entry.erase(as: profile.identity, of: profile.id)
     }
-    return entry
+    return endsLogin(entry) ? nil : entry
+  }
+
+  private func now(at provider: ProviderName) -> TrustedInstant {
+    TrustedInstant(time: vault.time.now(for: provider), lived: vault.time.moment()?.lived ?? .zero)
   }
 
   // MARK: changes
 
   /// Adds an entry for a token that came too late for its account: it must not be used, so it is revoked.
-  package func quarantine(_ token: OvertakenToken, of origin: TokenOrigin) -> ChangeSet<OutboxEntry?> {
-    saving(entry(forOvertaken: token, of: origin))
+  ///
+  /// - Parameter staysOffline: its account was signed out offline, so that the revocation waits as that one's does.
+  package func quarantine(
+    _ token: OvertakenToken, of origin: TokenOrigin, staysOffline: Bool
+  ) -> ChangeSet<OutboxEntry?> {
+    var entry = entry(forOvertaken: token, of: origin)
+    if staysOffline { entry?.postpone(jitter: vault.entropy.fraction()) }
+    return saving(entry)
   }
 
   /// Adds an entry for a token of a sign-in that created no account.

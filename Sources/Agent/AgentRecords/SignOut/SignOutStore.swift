@@ -50,15 +50,17 @@ package struct SignOutStore {
     }
     let loaded = try vault.journal.load(before)
     let (profile, leaving) = try leaving(before, mode)
-    // After a hard sign-out nothing readable of the person stands in what waits, either.
-    let (found, others) = outboxEntries(of: mode == .hard ? profile : before, loaded, accessTokens, staysOffline)
-    var entry = found
-    entry?.username = before.secret?.username
+    var (entry, others) = outboxEntries(of: before, loaded, accessTokens, staysOffline)
     let provider = vault.providers.issuer(of: before)
     // What can't be ended is not kept for that.
-    let lives = before.kind == .secret && entry != nil || before.kind == .client && !accessTokens.isEmpty
+    let lives = before.kind == .secret && loaded?.livingRefreshToken != nil || before.kind == .client && !accessTokens.isEmpty
     let isUnrevocable = lives && provider?.canRevoke == false
     if isUnrevocable { entry = nil }
+    if mode == .hard {
+      // Nothing readable of the person stands in what waits, either.
+      entry?.erase(as: profile.identity, of: id)
+      for place in others.indices { others[place].erase(as: profile.identity, of: id) }
+    }
     let earlier = try vault.outbox.refreshTokens(of: before.identity, at: before.provider)
     let wasActive = vault.directory.active == id
     let orphaned =
@@ -78,7 +80,7 @@ package struct SignOutStore {
       memory: [.account(profile)] + (wasActive ? [.active(nil)] : []) + [.tokensWithdrawn(id), .stepUpEnded(id)]
         + orphaned.memory + imports.memory,
       of: id, erasing: leaving.erases, isWithdrawal: true
-    ) { [entry] erased in
+    ) { [entry, others] erased in
       SignedOut(
         profile: profile, previousState: previousState, provider: provider, entry: entry, earlier: earlier,
         others: others, idToken: loaded?.idToken, erased: erased, wasActive: wasActive, orphaned: orphaned,
@@ -86,7 +88,8 @@ package struct SignOutStore {
     }
   }
 
-  /// The tokens to revoke: the refresh token, and access tokens that its revocation does not reach.
+  /// The tokens to revoke: the refresh token, and access tokens that its revocation does not reach. None that another
+  /// login needs.
   private func outboxEntries(
     of profile: AccountProfile, _ loaded: LoadedGrant?, _ accessTokens: [(token: Secret, lives: Milliseconds)],
     _ staysOffline: Bool
@@ -94,6 +97,7 @@ package struct SignOutStore {
     var entry = loaded?.livingRefreshToken.map {
       vault.outbox.entry(for: $0, of: profile, expiresAt: loaded?.grant.refreshTokenExpiresAt)
     }
+    if let found = entry, vault.outbox.endsLogin(found, leaving: profile.id) { entry = nil }
     let now = vault.time.now(for: profile.provider)
     var others: [OutboxEntry] = []
     let provider = vault.providers.issuer(of: profile)
@@ -101,14 +105,13 @@ package struct SignOutStore {
       for (token, lives) in accessTokens {
         var other = vault.outbox.entry(for: token, of: profile, expiresAt: now + lives)
         other.kind = .accessToken
-        others.append(other)
+        if !vault.outbox.endsLogin(other, leaving: profile.id) { others.append(other) }
       }
     }
     if staysOffline {
-      // Sent when the provider may be reachable again or the agent starts, and otherwise at this latest time.
-      let pause = RevocationOutbox.postponed(jitter: vault.entropy.fraction())
-      entry?.nextAttemptAt = now + pause
-      for index in others.indices { others[index].nextAttemptAt = others[index].createdAt + pause }
+      let jitter = vault.entropy.fraction()
+      entry?.postpone(jitter: jitter)
+      for index in others.indices { others[index].postpone(jitter: jitter) }
     }
     return (entry, others)
   }

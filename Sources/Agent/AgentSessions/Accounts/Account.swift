@@ -29,6 +29,8 @@ package actor Account {
   /// Counts the changes of the provider's configuration, so that a slow read is detected as outdated.
   private var configurationChanges: UInt64 = 0
   var waiting = WaitingCallers()
+  /// In this run of the agent, and not signed in again since.
+  private(set) var wasSignedOutOffline = false
 
   /// The grant as stored, and its machine.
   package struct Loaded {
@@ -88,6 +90,7 @@ package actor Account {
   ) {
     // A later sign-in came here first: this grant is replaced already, also on the disk.
     if let loaded, loaded.profile.epoch > profile.epoch { return }
+    wasSignedOutOffline = false
     loader.outdate()
     rareParts.confirmer?.signedIn()
     closeConnections()
@@ -121,6 +124,12 @@ package actor Account {
         loaded?.machine.wanted(by: waiter, key: key, demand: .usable(minimumLifetime: .zero), at: clock.boot()) ?? [])
     }
     renewal.watch(self)
+  }
+
+  /// A sign-out is about to be stored. Returns what the last one was, for the case that this one fails.
+  func signsOut(offline: Bool) -> Bool {
+    defer { wasSignedOutOffline = offline }
+    return wasSignedOutOffline
   }
 
   /// Drops the memory: the stored grant was replaced, or the vault was locked. An exchange in flight finds that its

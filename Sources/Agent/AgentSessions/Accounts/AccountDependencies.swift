@@ -9,10 +9,14 @@ package import AgentStore
 package final class AccountDependencies: Sendable {
   /// What accounts have the parts do that are made after them.
   package struct LaterParts: Sendable {
-    /// Sends an entry of the outbox in the background.
+    /// Sends an entry of the outbox in the background, or when its time has come.
     package var revoke: @Sendable (OutboxEntry) -> Void
-    /// Tries the outstanding revocations of one person at a provider, or of all persons, within a few seconds.
-    package var drain: @Sendable (ProviderName, Identity?) async -> Void
+    /// Tries the outstanding revocations of one person by a client, or of all persons, within a few seconds.
+    package var drain: @Sendable (IssuingClient, Identity?) async -> Void
+    /// Holds back the revocations by a client, until the hold is released. Those of the person who signed in are then
+    /// tried within a few seconds.
+    package var hold: @Sendable (IssuingClient) async -> UInt64
+    package var release: @Sendable (UInt64, Identity?) async -> Void
     /// The account may deliver operations again: it signed in, or its data is open.
     package var operationsMayGo: @Sendable (AccountID) -> Void
     /// A host answered where none did.
@@ -20,11 +24,15 @@ package final class AccountDependencies: Sendable {
 
     package init(
       revoke: @escaping @Sendable (OutboxEntry) -> Void,
-      drain: @escaping @Sendable (ProviderName, Identity?) async -> Void,
+      drain: @escaping @Sendable (IssuingClient, Identity?) async -> Void,
+      hold: @escaping @Sendable (IssuingClient) async -> UInt64,
+      release: @escaping @Sendable (UInt64, Identity?) async -> Void,
       operationsMayGo: @escaping @Sendable (AccountID) -> Void, networkIsThere: @escaping @Sendable () -> Void
     ) {
       self.revoke = revoke
       self.drain = drain
+      self.hold = hold
+      self.release = release
       self.operationsMayGo = operationsMayGo
       self.networkIsThere = networkIsThere
     }

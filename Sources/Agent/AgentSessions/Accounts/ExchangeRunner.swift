@@ -128,5 +128,7 @@ final class ExchangeRunner {
 }
 
 extension Account {
-  var lateTokens: LateTokens { LateTokens(vault: dependencies.vault, send: dependencies.later.revoke) }
+  var lateTokens: LateTokens {
+    LateTokens(vault: dependencies.vault, send: dependencies.later.revoke, staysOffline: wasSignedOutOffline)
+  }
 }

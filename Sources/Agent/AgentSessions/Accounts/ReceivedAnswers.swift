@@ -40,12 +40,13 @@ final class ReceivedAnswers {
   func disown(_ answer: ExchangeIntent, sent: Secret?, of account: isolated Account) async {
     let spent = sent ?? account.loaded?.grant.refreshToken
     let origin = self[answer]?.origin
-    await revoke(answer, of: account)
-    if let spent, let origin { await account.lateTokens.revoke(OvertakenToken(refreshToken: spent), of: origin) }
+    await revoke(answer, isOfAnother: true, of: account)
+    guard let spent, let origin else { return }
+    await account.lateTokens.revoke(OvertakenToken(refreshToken: spent, isOfAnother: true), of: origin)
   }
 
-  func revoke(_ answer: ExchangeIntent, of account: isolated Account) async {
+  func revoke(_ answer: ExchangeIntent, isOfAnother: Bool = false, of account: isolated Account) async {
     guard let received = self[answer], let token = received.refreshToken else { return }
-    await account.lateTokens.revoke(OvertakenToken(refreshToken: token), of: received.origin)
+    await account.lateTokens.revoke(OvertakenToken(refreshToken: token, isOfAnother: isOfAnother), of: received.origin)
   }
 }

@@ -279,6 +279,8 @@ final class AuthorizationCodeFlow {
   ) async throws(RedemptionFailure) -> Admitted {
     let client = dependencies.client(of: job.provider)
     await admission.drainBeforeIssue(job)
+    let hold = await admission.hold(job.provider)
+    defer { hold.end() }
     let answer = await client.exchange(
       code: code, redirectURI: request.redirectURI, verifier: request.verifier, boundTo: job.deviceKey)
     let (figures, issuer) = (dependencies.environment.figures, job.provider.configuration.issuer)
@@ -290,7 +292,8 @@ final class AuthorizationCodeFlow {
       figures.grantEnded(.signIn, nil, issuer: issuer)
       do throws(AgentFailure) {
         return try await admission.admit(
-          SignInAdmission.IssuedAnswer(body, sentAt, of: job, nonce: .required(request.nonce)), client, of: signIns)
+          SignInAdmission.IssuedAnswer(body, sentAt, of: job, nonce: .required(request.nonce), holding: hold), client,
+          of: signIns)
       } catch {
         throw .admission(error)
       }

@@ -44,13 +44,15 @@ struct DeviceFlow: Sendable {
     let id = job.id
     let client = dependencies.client(of: job.provider)
     let (figures, issuer) = (dependencies.environment.figures, job.provider.configuration.issuer)
+    let hold = await admission.hold(job.provider)
+    defer { hold.end() }
     switch await client.ask(about: device.deviceCode, boundTo: job.deviceKey) {
     case .answered(let body, let sentAt):
       figures.grantEnded(.signIn, nil, issuer: issuer)
       do throws(AgentFailure) {
         // RFC 8628 has no nonce: nothing of ours went through a browser, and the ID token comes from the endpoint.
         let admitted = try await admission.admit(
-          SignInAdmission.IssuedAnswer(body, sentAt, of: job, nonce: .unasked), client, of: signIns)
+          SignInAdmission.IssuedAnswer(body, sentAt, of: job, nonce: .unasked, holding: hold), client, of: signIns)
         signIns.finish(id, .completed(admitted.profile.id))
       } catch {
         signIns.finish(id, .failed(error))

@@ -30,6 +30,8 @@ package struct MachineAdmission: Sendable {
     }
     try await admission.groups.requireWritable()
     let device = try provider.deviceKey(by: dependencies.environment.keys)
+    let hold = await admission.hold(provider)
+    defer { hold.end() }
     let (response, sentAt) = try await token(by: grant, at: provider, boundTo: device)
     if Task.isCancelled { throw .cancelled }
     let deviceKey = response.isBound ? device : nil

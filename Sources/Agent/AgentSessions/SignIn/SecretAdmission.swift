@@ -72,6 +72,8 @@ package struct SecretAdmission: Sendable {
       throw .invalidParameter("/expiresAt", expected: "an instant that is still to come")
     }
     try await admission.groups.requireWritable()
+    let hold = await admission.hold(provider)
+    defer { hold.end() }
     let (identity, owner) = try await owner(of: secret, given.username, at: provider)
     if Task.isCancelled { throw .cancelled }
     let asked = Admission(

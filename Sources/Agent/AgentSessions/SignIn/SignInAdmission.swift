@@ -33,15 +33,21 @@ struct SignInAdmission: Sendable {
     var isResumed = false
     /// The sign-in that asked; nil for an import, which no caller can cancel.
     var job: String?
+    /// What holds revocations back since before the request was sent.
+    let hold: RevocationHold
 
-    init(_ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce) {
-      (self.body, self.sentAt, self.nonce, self.job) = (body, sentAt, nonce, job.id)
+    init(
+      _ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce, holding hold: RevocationHold
+    ) {
+      (self.body, self.sentAt, self.nonce, self.job, self.hold) = (body, sentAt, nonce, job.id, hold)
       (scopes, expected, alias) = (job.scopes, job.wishes.account, job.wishes.alias)
       (details, authentication, deviceKey) = (job.wishes.details, job.wishes.authentication, job.deviceKey)
     }
 
-    init(of imported: StagedImport, _ sentAt: BootInstant?, isResumed: Bool, scopes: [String]) {
-      (self.imported, self.sentAt, self.isResumed, self.scopes) = (imported, sentAt, isResumed, scopes)
+    init(
+      of imported: StagedImport, _ sentAt: BootInstant?, isResumed: Bool, scopes: [String], holding hold: RevocationHold
+    ) {
+      (self.imported, self.sentAt, self.isResumed, self.scopes, self.hold) = (imported, sentAt, isResumed, scopes, hold)
       (body, alias, nonce) = (imported.body, imported.intent.alias, .unasked)
     }
   }
@@ -101,7 +107,6 @@ struct SignInAdmission: Sendable {
     for warning in person.warnings {
       dependencies.environment.log.log(.notice, "odd ID token", [(.reason, .name(warning.rawValue))])
     }
-    if configuration.revocationScope != .grant { await dependencies.later.drain(configuration.name, person.identity) }
     // The last await before the sign-in is handed to its group (`AdmissionGroups`).
     if let ended = signIns.failureOfEnded(answer.job) { throw ended }
     var grant = GrantRecord(
@@ -126,10 +131,11 @@ struct SignInAdmission: Sendable {
       identity: person.identity, provider: configuration.name, issuedBy: client.provider.issuingClient,
       alias: answer.alias, displayName: person.displayName,
       email: person.email, grant: grant, idToken: person.idToken, tokens: AccessTokens(token.map { [$0] } ?? []),
-      told: told, sentAt: answer.sentAt, imported: answer.imported?.intent,
+      told: told, sentAt: answer.sentAt, imported: answer.imported,
       expected: answer.expected, covered: answer.imported?.intent.covered)
     let admitted = try await groups.admit(admission)
     await settle(admitted, rule: client.provider.refreshRule, idToken: person.idToken)
+    await answer.hold.release(trying: person.identity)
     return admitted
   }
 
@@ -196,7 +202,11 @@ struct SignInAdmission: Sendable {
         signIns.disownLater(imported)
         return true
       }
-      // The disk is full: once, without a memory of it.
+      // The disk is full: once, without a memory of it, unless that would end a login.
+      let entry = try? await dependencies.vault.read { vault throws(AgentFailure) in
+        vault.outbox.entry(forUnclaimed: token, at: provider, of: identity, label: "")
+      }
+      guard entry != nil else { return true }
       let client = dependencies.client(of: provider)
       dependencies.background.start { _ = await client.revoke(token, .refreshToken) }
     }
@@ -212,7 +222,14 @@ struct SignInAdmission: Sendable {
       guard let profile = try? await dependencies.vault.profile(.id(account)) else { return }
       expected = profile.identity
     }
-    await dependencies.later.drain(job.provider.configuration.name, expected)
+    await dependencies.later.drain(job.provider.issuingClient, expected)
+  }
+
+  /// Before a request that may bring a login: holds back what waits for this client.
+  func hold(_ provider: Provider) async -> RevocationHold {
+    RevocationHold(
+      id: await dependencies.later.hold(provider.issuingClient), release: dependencies.later.release,
+      background: dependencies.background)
   }
 
   private func tell(_ admitted: Admitted) {

@@ -52,6 +52,8 @@ extension SignInCoordinator {
     }
     try await groups.requireWritable()
     let client = dependencies.client(of: provider)
+    let hold = await admission.hold(provider)
+    defer { hold.end() }
     let answer = await client.refresh(refreshToken, key: .standard) { [intent] in await self.mayLeave(intent) }
     if let failure = unjournaled.removeValue(forKey: intent.id) { throw failure }
     let (figures, issuer) = (dependencies.environment.figures, provider.configuration.issuer)
@@ -67,7 +69,7 @@ extension SignInCoordinator {
       return try await admission.admit(
         SignInAdmission.IssuedAnswer(
           of: StagedImport(intent, body: body, imported: refreshToken, sender: provider), sentAt, isResumed: false,
-          scopes: provider.configuration.scopes),
+          scopes: provider.configuration.scopes, holding: hold),
         client, of: self
       ).profile.id
     }
@@ -180,9 +182,11 @@ extension SignInCoordinator {
     // What can't be read now may be restored, and an administrator's file may come back.
     if found.2 { throw .provider(.damaged(nil)) }
     if let live = found.1, live.isGone { throw .provider(.fileGone(live.managedBy ?? "")) }
+    let hold = await admission.hold(found.1 ?? staged.sender)
+    defer { hold.end() }
     let answer = SignInAdmission.IssuedAnswer(
       of: staged, staged.intent.request.bootID == clock.bootID ? staged.intent.request.boot : nil, isResumed: true,
-      scopes: found.1?.configuration.scopes ?? [])
+      scopes: found.1?.configuration.scopes ?? [], holding: hold)
     guard !disowned.contains(intent.id), let live = found.1, live.mayReceive(staged.sender.issuingClient) else {
       disowned.remove(intent.id)
       _ = await admission.disown(answer, isStaged: true, at: staged.sender, of: nil, self)

@@ -1,6 +1,6 @@
 package import AgentCore
 package import AgentModel
-internal import AgentOAuth
+package import AgentOAuth
 internal import AgentPorts
 package import AgentRecords
 package import AgentStore
@@ -16,10 +16,20 @@ package actor RevocationWorker {
   /// The next attempt of each entry. Holds ids and no tokens, since the vault may be locked meanwhile.
   private var attempts: [[UInt8]: Attempt] = [:]
   private let alarm: Alarm
+  /// The entries that each sign-in in progress holds back.
+  private var holds: [UInt64: Hold] = [:]
+  private var lastHold: UInt64 = 0
+  /// The entries whose attempts came up meanwhile.
+  private var heldBack: Set<[UInt8]> = []
 
   private struct Attempt {
     var moment: Timestamp
     var due: BootInstant
+  }
+
+  private struct Hold {
+    let client: IssuingClient
+    let entries: Set<[UInt8]>
   }
 
   package init(dependencies: AccountDependencies) {
@@ -52,30 +62,78 @@ package actor RevocationWorker {
   package func resume(_ resumption: Resumption) async {
     guard let entries = try? await outbox() else { return }
     for entry in entries {
-      if entry.nextAttemptAt <= now(for: entry) || resumption.concerns(entry) {
+      if resumption.concerns(entry) {
         dependencies.background.start { _ = await self.send(entry) }
       } else {
-        schedule(entry)
+        begin(entry)
       }
     }
   }
 
-  /// At a sign-in: tries the outstanding revocations of this person at this provider now, so that they do not come
-  /// after the new login. `identity` is nil while the agent does not know yet who signs in.
-  package func drain(_ provider: ProviderName, of identity: Identity?) async {
-    let found = try? await dependencies.vault.read { vault throws(AgentFailure) -> [OutboxEntry] in
-      guard let identity else { return try vault.outbox.entries().filter { $0.provider == provider } }
-      return try vault.outbox.entries(of: identity, at: provider)
+  // MARK: sign-ins
+
+  /// At a sign-in: tries the outstanding revocations of this person by this client now. `identity` is nil while the agent
+  /// does not know yet who signs in.
+  package func drain(_ client: IssuingClient, of identity: Identity?) async {
+    await withPatience((try? await entries(of: identity, by: client)) ?? []) { _ = await self.settle($0) }
+  }
+
+  /// Holds back what waits for this client while a request is on its way that may bring a login: the answer may have the
+  /// very token, or one of its family. Waits for the attempts in flight, since their end must come before the request.
+  package func hold(_ client: IssuingClient) async -> UInt64 {
+    let entries = (try? await entries(of: nil, by: client)) ?? []
+    lastHold += 1
+    let hold = lastHold
+    holds[hold] = Hold(client: client, entries: Set(entries.map(\.id)))
+    await withPatience(entries.filter { inFlight.contains($0.id) }) { await self.endOfFlight($0) }
+    return hold
+  }
+
+  /// The login is stored, so that what would end it is gone, or there is none. Does nothing the second time.
+  ///
+  /// - Parameter person: who signed in. What still waits for them is tried at once.
+  package func release(_ hold: UInt64, of person: Identity?) async {
+    guard let hold = holds.removeValue(forKey: hold), !hold.entries.isEmpty else { return }
+    let due = hold.entries.intersection(heldBack).filter { !isHeld($0) }
+    heldBack.subtract(due)
+    if !due.isEmpty, let entries = try? await outbox() {
+      for entry in entries where due.contains(entry.id) {
+        dependencies.background.start { _ = await self.send(entry) }
+      }
     }
-    guard let entries = found, !entries.isEmpty else { return }
+    guard let person, let entries = try? await entries(of: person, by: hold.client) else { return }
+    await withPatience(entries.filter { hold.entries.contains($0.id) }) { _ = await self.settle($0) }
+  }
+
+  private func isHeld(_ id: [UInt8]) -> Bool { holds.values.contains { $0.entries.contains(id) } }
+
+  private func entries(of identity: Identity?, by client: IssuingClient) async throws(AgentFailure) -> [OutboxEntry] {
+    try await dependencies.vault.read { vault throws(AgentFailure) in
+      try vault.outbox.entries(of: identity, by: client)
+    }
+  }
+
+  /// Does this for all entries at once, for as long as a person in front of the browser waits.
+  private func withPatience(
+    _ entries: [OutboxEntry], _ body: @escaping @Sendable (OutboxEntry) async -> Void
+  ) async {
+    guard !entries.isEmpty else { return }
     let background = dependencies.background
     _ = try? await withDeadline(seconds: Self.drainSeconds, clock: clock) { () async throws(AgentFailure) in
       await withDiscardingTaskGroup { group in
         for entry in entries {
-          group.addTask { _ = await background.race { await self.settle(entry) } }
+          group.addTask { _ = await background.race { await body(entry) } }
         }
       }
     }
+  }
+
+  // MARK: attempts
+
+  /// Tries an entry in the background; one that was put off, when its time has come.
+  package func begin(_ entry: OutboxEntry) {
+    guard entry.nextAttemptAt <= now(for: entry) else { return schedule(entry) }
+    dependencies.background.start { _ = await self.send(entry) }
   }
 
   /// Before operations of an account go: tries its revocations that are due, or that never reached the provider.
@@ -92,7 +150,14 @@ package actor RevocationWorker {
   /// Tries an entry, or waits for its attempt in flight: a revocation that ends whole grants must precede a new
   /// sign-in.
   func settle(_ entry: OutboxEntry) async -> RevocationOutcome {
-    guard inFlight.contains(entry.id) else { return await send(entry) }
+    if let outcome = await endOfFlight(entry) { return outcome }
+    return await send(entry)
+  }
+
+  /// Nil if the entry is not in flight.
+  @discardableResult
+  private func endOfFlight(_ entry: OutboxEntry) async -> RevocationOutcome? {
+    guard inFlight.contains(entry.id) else { return nil }
     return await withCheckedContinuation { waiting[entry.id, default: []].append($0) }
   }
 
@@ -106,6 +171,10 @@ package actor RevocationWorker {
 
   /// Tries one entry. The result says what is known of the token now.
   package func send(_ entry: OutboxEntry) async -> RevocationOutcome {
+    guard !isHeld(entry.id) else {
+      heldBack.insert(entry.id)
+      return .queued
+    }
     guard inFlight.insert(entry.id).inserted else { return .queued }
     let outcome = await trySending(entry)
     ended(entry.id, outcome)
@@ -117,14 +186,20 @@ package actor RevocationWorker {
     guard let current = try? await outbox().first(where: { $0.id == entry.id }) else {
       return .queued
     }
-    guard !isOver(current) else { return await abandonExpired(current) }
     let found: RevocationOutboxStore.Sender?
     do throws(AgentFailure) {
       let read = try await dependencies.vault.read { vault throws(AgentFailure) in
-        (sender: try vault.outbox.sender(of: current), maySend: try vault.outbox.maySend())
+        (
+          sender: try vault.outbox.sender(of: current), maySend: try vault.outbox.maySend(),
+          endsLogin: vault.outbox.endsLoginNow(current)
+        )
       }
       // The entry waits, and is never tried again: this agent stays an old copy's.
       guard read.maySend else { return .queued }
+      guard !read.endsLogin else {
+        await giveUp(current, reason: "superseded")
+        return .abandoned
+      }
       found = read.sender
     } catch {
       // Locked, or its provider's record does not open now: the entry waits for the next occasion.
@@ -154,7 +229,8 @@ package actor RevocationWorker {
       await giveUp(current, reason: "refused")
       return .refused
     case .refused where isOver(tried), .again where isOver(tried):
-      return await abandonExpired(current)
+      await giveUp(current, reason: "expired")
+      return .abandoned
     case .refused(let pause):
       let isThere = await postpone(current.tried(because: Self.refusal, isAnswered: true), by: pause)
       return isThere ? .refused : .queued
@@ -230,13 +306,7 @@ package actor RevocationWorker {
   }
 
   private func isOver(_ entry: OutboxEntry) -> Bool {
-    RevocationOutbox.isOver(
-      at: now(for: entry), end: entry.end, isRefreshToken: entry.kind == .refreshToken, attempts: entry.attempts)
-  }
-
-  private func abandonExpired(_ entry: OutboxEntry) async -> RevocationOutcome {
-    await giveUp(entry, reason: "expired")
-    return .abandoned
+    dependencies.time.moment().map { entry.isOver(at: $0.lived) } ?? false
   }
 
   private func giveUp(_ entry: OutboxEntry, reason: String) async {
@@ -257,7 +327,7 @@ package actor RevocationWorker {
       about: await account(of: entry))
   }
 
-  /// The trusted time: a wall clock that is set a year ahead must not end the retries (docs/offline.md, Time).
+  /// By the time of its provider, as far as the agent knows it.
   private func now(for entry: OutboxEntry) -> Timestamp { dependencies.time.now(for: entry.provider) }
 
   /// Abandons an entry at the person's request.
@@ -296,6 +366,7 @@ package actor RevocationWorker {
   /// Cancels all attempts until the unlock; `resume` then checks all entries.
   package func vaultWasLocked() {
     attempts = [:]
+    heldBack = []
     alarm.clear()
   }
 

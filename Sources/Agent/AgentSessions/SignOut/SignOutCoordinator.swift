@@ -68,7 +68,8 @@ package struct SignOutCoordinator: Sendable {
       if let held { job.entries[held.id] = held }
       return job.machine.surrendered(held?.id)
     case .postponing(let entry, _):
-      await postpone(job.entries[entry])
+      // It waits since it was made: the sign-out is known to be offline.
+      if let entry = job.entries[entry] { await revocations.schedule(entry) }
       return job.machine.postponed()
     case .queueing(let departure):
       for entry in departure.entries { if let entry = job.entries[entry] { await revocations.schedule(entry) } }
@@ -86,6 +87,8 @@ package struct SignOutCoordinator: Sendable {
   }
 
   private func commit(_ job: inout Job) async -> [SignOutMachine.Effect] {
+    // Before the commit, after which an answer in flight comes too late.
+    let wasOffline = await job.account.signsOut(offline: job.machine.staysOffline)
     do throws(AgentFailure) {
       let (id, mode, tokens) = (job.account.id, job.machine.mode, await job.account.liveTokens)
       let staysOffline = job.machine.staysOffline
@@ -100,18 +103,10 @@ package struct SignOutCoordinator: Sendable {
           wasActive: done.wasActive, entries: entries.map(\.id), earlier: done.earlier.map(\.id),
           isErased: done.erased.contains(id), isUnrevocable: done.isUnrevocable))
     } catch {
+      _ = await job.account.signsOut(offline: wasOffline)
       job.result = .failure(error)
       return job.machine.refused()
     }
-  }
-
-  /// Schedules the revocation for the next network change or start of the agent, and otherwise for its latest time.
-  private func postpone(_ entry: OutboxEntry?) async {
-    guard var entry else { return }
-    entry.nextAttemptAt =
-      entry.createdAt + RevocationOutbox.postponed(jitter: dependencies.environment.entropy.fraction())
-    try? await dependencies.vault.commit { [entry] vault throws(AgentFailure) in vault.outbox.save(entry) }
-    await revocations.schedule(entry)
   }
 
   /// Nil if it is being sent now.

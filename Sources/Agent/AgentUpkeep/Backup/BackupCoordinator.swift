@@ -158,6 +158,9 @@ package actor BackupCoordinator {
       guard let profile = outcome.profile else { continue }
       restored.accounts.append(profile)
       await accounts.replaced(profile.id)
+      for entry in outcome.superseded {
+        events.publish(.revocationAbandoned(revocation: entry.name, issuer: entry.issuer, reason: "superseded"))
+      }
       events.publish(
         .accountAdded(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
         account: profile.id)

@@ -24,6 +24,8 @@ package struct RestoredAccount: Sendable {
   /// Nil if it was left out.
   package var profile: AccountProfile?
   package var skipped: [SkippedItem] = []
+  /// Revocations that were given up, since they would have ended its login.
+  package var superseded: [OutboxEntry] = []
 }
 
 /// Restores a backup without changing existing items: an item that exists already is skipped and reported.
@@ -109,9 +111,13 @@ package struct RestorePlan {
     let changes = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
       try content.changes(into: partition, of: records)
     }
+    let superseded = try account.login.map { login throws(AgentFailure) in
+      try vault.outbox.superseded(by: login, of: profile.id)
+    }
+    restored.superseded = superseded?.entries ?? []
     let rules = vault.rules.restoring(rules, for: profile.id)
     return ChangeSet(
-      changes + rules.map { .put(.vault, .rule, id: $0.id, $0.record) }
+      changes + (superseded?.changes ?? []) + rules.map { .put(.vault, .rule, id: $0.id, $0.record) }
         + [vault.audited(.agentRestore, account: profile.id, .provider(profile.provider))],
       memory: [.account(profile)] + rules.map { .rule($0) }, of: profile.id, result: restored
     ).onlyIntoFreeRoom
@@ -119,6 +125,15 @@ package struct RestorePlan {
 }
 
 extension BackedUpAccount {
+  /// The login that it brings back; nil if it is signed out.
+  fileprivate var login: ProtectedLogin? {
+    guard profile.signInStatus == .signedIn, let grant = grant.flatMap({ GrantRecord($0) }) else { return nil }
+    // The copy may be older than the token that waits, and of the same family.
+    return ProtectedLogin(
+      identity: profile.identity, issuedBy: profile.issuedBy, kind: profile.kind,
+      tokens: grant.refreshToken.map { [$0] } ?? [], mayShareFamily: profile.kind == .openid)
+  }
+
   /// The changes that add the account as a new incarnation with its own keys. Data under a PIN stays under it.
   fileprivate func changes(into profile: AccountProfile, of vault: Vault) throws(VaultFailure) -> [VaultChange] {
     let partition = profile.partition

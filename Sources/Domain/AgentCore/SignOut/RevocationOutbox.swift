@@ -7,7 +7,7 @@ public enum RevocationOutbox {
   public static let longest = Milliseconds.seconds(6 * 3600)
   /// The pause after a refusal: the server requires other credentials, so an early retry is useless.
   public static let parked = Milliseconds.seconds(24 * 3600)
-  /// An entry is abandoned after this time, or when its token has expired (`isOver`).
+  /// An entry is abandoned after this time, or when its token has expired, once one more attempt has failed (`isOver`).
   public static let patience = Milliseconds.seconds(30 * 24 * 3600)
 
   /// The server's response, or `none` if there was no response, or a page in its place.
@@ -56,9 +56,10 @@ public enum RevocationOutbox {
     isRefreshToken && !isAnswered ? max(expiresAt, createdAt + patience) : expiresAt
   }
 
-  /// True if an entry with this `end` is abandoned instead of being sent again: a refresh token only after an attempt.
-  public static func isOver(at now: Timestamp, end: Timestamp, isRefreshToken: Bool, attempts: Int) -> Bool {
-    now >= end && (!isRefreshToken || attempts > 0)
+  /// True if a failed attempt was the last one, so that none is given up without an attempt after its end. By the time
+  /// that the agent counted since the entry was made: a wall clock that is set ahead must not end the attempts.
+  public static func isOver(after age: Milliseconds, createdAt: Timestamp, end: Timestamp) -> Bool {
+    age >= end - createdAt
   }
 
   /// `jitter` is a fraction from 0 up to, not including, 1; `attempts` includes the latest attempt.

@@ -28,7 +28,7 @@ public enum RevocationOutcome: String, CaseIterable, Hashable, Sendable {
   case abandoned
   /// The provider can't revoke tokens.
   case unsupported
-  /// There was no token.
+  /// There was no token, or another account uses it.
   case notNeeded
 }
 

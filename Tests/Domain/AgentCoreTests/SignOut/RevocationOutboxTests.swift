@@ -53,24 +53,22 @@ import Testing
 
   /// A day after the token's told end.
   private func isOver(
-    _ isRefreshToken: Bool, attempts: Int, isAnswered: Bool = false, after age: Milliseconds = .seconds(86_400)
+    _ isRefreshToken: Bool, isAnswered: Bool = false, after age: Milliseconds = .seconds(86_400)
   ) -> Bool {
     let createdAt = Timestamp(milliseconds: 0)
     let end = RevocationOutbox.end(
       createdAt: createdAt, expiresAt: createdAt, isRefreshToken: isRefreshToken, isAnswered: isAnswered)
-    return RevocationOutbox.isOver(
-      at: createdAt + age, end: end, isRefreshToken: isRefreshToken, attempts: attempts)
+    return RevocationOutbox.isOver(after: age, createdAt: createdAt, end: end)
   }
 
   @Test func expiredRefreshToken_isOverOnceTheProviderAnswered() {
-    #expect(!isOver(true, attempts: 0))
-    #expect(!isOver(true, attempts: 7))
-    #expect(isOver(true, attempts: 1, isAnswered: true))
-    #expect(!isOver(true, attempts: 0, after: RevocationOutbox.patience + .seconds(1)))
-    #expect(isOver(true, attempts: 1, after: RevocationOutbox.patience))
+    #expect(!isOver(true))
+    #expect(isOver(true, isAnswered: true))
+    #expect(!isOver(true, after: RevocationOutbox.patience - .seconds(1)))
+    #expect(isOver(true, after: RevocationOutbox.patience))
   }
 
-  @Test func expiredAccessToken_isOverUntried() { #expect(isOver(false, attempts: 0)) }
+  @Test func expiredAccessToken_isOver() { #expect(isOver(false)) }
 
   @Test func endOfTheAttempts_isTheLifetimeOnceTheProviderAnswered() {
     let createdAt = Timestamp(milliseconds: 0)
@@ -88,7 +86,7 @@ import Testing
     let now = Timestamp(milliseconds: 0)
     let end = RevocationOutbox.end(
       createdAt: now, expiresAt: now + .seconds(1), isRefreshToken: true, isAnswered: true)
-    #expect(!RevocationOutbox.isOver(at: now, end: end, isRefreshToken: true, attempts: 99))
+    #expect(!RevocationOutbox.isOver(after: .zero, createdAt: now, end: end))
   }
 
   @Test func tokenTypeThatIsUnsupported_isNoRefusal() {

@@ -95,7 +95,7 @@ struct SignOutOutcome {
         "This provider offers no revocation. What it issued is valid until it expires,",
         "or until you end it on the provider's page.",
       ]
-    case "notNeeded": ["There was no token to revoke."]
+    case "notNeeded": ["There was no token to revoke, or another account uses it."]
     case "": []
     default: [revocation]
     }

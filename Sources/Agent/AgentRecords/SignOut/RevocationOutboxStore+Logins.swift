@@ -1,0 +1,84 @@
+package import AgentModel
+package import AgentOAuth
+internal import AgentPorts
+package import AgentStore
+package import AgentVault
+internal import Secrets
+
+/// No revocation that waits ends a login (docs/sign-out.md, Outbox). What would is never put into the outbox while the
+/// login lives, leaves it in the transaction that makes the login, and is judged once more before it is sent
+/// (`ProtectedLogin`).
+extension RevocationOutboxStore {
+  /// The entries that would end a login that comes to live, and the changes that remove them with it.
+  package func superseded(
+    by login: ProtectedLogin, of account: AccountID
+  ) throws(AgentFailure) -> (entries: [OutboxEntry], changes: [VaultChange]) {
+    let configured = providers(of: login.issuedBy)
+    var found: [OutboxEntry] = []
+    for entry in try entries() {
+      let erased = try vault.erased(login.identity, at: entry.provider)
+      if login.isEnded(by: entry, configured, erased: erased) { found.append(entry) }
+    }
+    return (
+      found,
+      found.map { .delete(.vault, .outbox, id: $0.id) }
+        + found.map {
+          vault.audited(.revocationAbandoned, account: account, .reason("superseded"), .issuer($0.issuer))
+        }
+    )
+  }
+
+  /// The entries of this client, under any name of its provider; with `identity`, those that may be of this person.
+  package func entries(of identity: Identity?, by client: IssuingClient) throws(AgentFailure) -> [OutboxEntry] {
+    var found: [OutboxEntry] = []
+    for entry in try entries() where entry.isOf(client) {
+      let isMeant = try identity.map { identity throws(AgentFailure) in
+        entry.mayBe(of: identity, erased: try vault.erased(identity, at: entry.provider))
+      }
+      if isMeant ?? true { found.append(entry) }
+    }
+    return found
+  }
+
+  /// Before an entry is sent: the provider may have been configured anew since, or may have given an account the token
+  /// that waits. A token that only the entry's own account has was given up by it.
+  package func endsLoginNow(_ entry: OutboxEntry) -> Bool {
+    let own = entry.identity.flatMap { vault.directory.namedProfile(of: $0, at: entry.provider) }
+    return endsLogin(entry, givenUpBy: own?.id)
+  }
+
+  /// True if the entry's revocation would end an account that is signed in.
+  ///
+  /// - Parameters:
+  ///   - leaving: an account that signs out now, or whose grant is replaced.
+  ///   - giver: an account whose own token the entry may be, since it does not want it any more.
+  func endsLogin(_ entry: OutboxEntry, leaving: AccountID? = nil, givenUpBy giver: AccountID? = nil) -> Bool {
+    candidates(for: entry).contains { profile in
+      guard profile.signInStatus == .signedIn, profile.id != leaving else { return false }
+      let login = ProtectedLogin(
+        identity: profile.identity, issuedBy: profile.issuedBy, kind: profile.kind,
+        tokens: profile.id == giver ? [] : tokens(of: profile))
+      return login.isEnded(by: entry, providers(of: profile.issuedBy))
+    }
+  }
+
+  /// The accounts of the entry's person under all providers. Where the identity says nothing of the person, all accounts
+  /// of the client.
+  private func candidates(for entry: OutboxEntry) -> [AccountProfile] {
+    guard let identity = entry.identity, !identity.isUnproven, !identity.isOfSecret else {
+      return vault.directory.profiles.values.filter { $0.signInStatus == .signedIn && entry.isOf($0.issuedBy) }
+    }
+    return vault.providerTable.all.keys.compactMap { vault.directory.namedProfile(of: identity, at: $0) }
+  }
+
+  /// None of a grant that does not open: it can't be used either.
+  private func tokens(of profile: AccountProfile) -> [Secret] {
+    guard let loaded = try? vault.journal.load(profile) else { return [] }
+    return [loaded.grant.refreshToken, loaded.livingRefreshToken].compactMap { $0 }
+      + (loaded.tokens?.all.map(\.secret) ?? [])
+  }
+
+  private func providers(of client: IssuingClient) -> [Provider] {
+    vault.providerTable.all.values.filter { $0.issuingClient.isClient(client.clientID, of: client.issuer) }
+  }
+}
