@@ -32,8 +32,8 @@ import Testing
     }
   }
 
-  /// Queued without a request, kept over a restart; a token that expired meanwhile is not revoked.
-  @Test func offlineSignOut_queuesAccessTokensUntilTheyExpire() throws {
+  /// Queued without a request, and kept over a restart.
+  @Test func offlineSignOut_queuesAccessTokens() throws {
     try scenario { world in
       let scene = try await Self.scene(world, told: "token")
       let token = try #require(try await scene.token()["accessToken"])

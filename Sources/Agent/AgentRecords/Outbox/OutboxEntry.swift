@@ -47,8 +47,8 @@ package struct OutboxEntry: Sendable {
     return tried
   }
 
-  /// Its account was signed out offline: sent when the provider may be reachable again or the agent starts, and otherwise
-  /// at this latest time.
+  /// Its account was signed out offline: sent when the provider may be reachable again or the agent starts, and
+  /// otherwise at this latest time.
   package mutating func postpone(jitter: Double) {
     nextAttemptAt = createdAt + RevocationOutbox.postponed(jitter: jitter)
   }

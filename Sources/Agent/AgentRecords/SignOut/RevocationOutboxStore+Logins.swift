@@ -62,8 +62,8 @@ extension RevocationOutboxStore {
     }
   }
 
-  /// The accounts of the entry's person under all providers. Where the identity says nothing of the person, all accounts
-  /// of the client.
+  /// The accounts of the entry's person under all providers. Where the identity says nothing of the person, all
+  /// accounts of the client.
   private func candidates(for entry: OutboxEntry) -> [AccountProfile] {
     guard let identity = entry.identity, !identity.isUnproven, !identity.isOfSecret else {
       return vault.directory.profiles.values.filter { $0.signInStatus == .signedIn && entry.isOf($0.issuedBy) }

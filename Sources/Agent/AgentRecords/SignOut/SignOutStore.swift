@@ -53,7 +53,8 @@ package struct SignOutStore {
     var (entry, others) = outboxEntries(of: before, loaded, accessTokens, staysOffline)
     let provider = vault.providers.issuer(of: before)
     // What can't be ended is not kept for that.
-    let lives = before.kind == .secret && loaded?.livingRefreshToken != nil || before.kind == .client && !accessTokens.isEmpty
+    let lives =
+      before.kind == .secret && loaded?.livingRefreshToken != nil || before.kind == .client && !accessTokens.isEmpty
     let isUnrevocable = lives && provider?.canRevoke == false
     if isUnrevocable { entry = nil }
     if mode == .hard {
