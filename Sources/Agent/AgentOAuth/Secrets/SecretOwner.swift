@@ -29,11 +29,9 @@ package struct SecretOwner: Sendable {
     }
   }
 
-  /// What it says of the person's rights: a secret has no scopes that the agent knows.
+  /// What it says of the person's rights: a secret has no scopes that the agent knows, and entitlements stay unknown.
   package func rights(source: AuthorizationSnapshot.Source) -> RightsUpdate {
-    var update = RightsUpdate(roles: roles ?? [], scopes: ScopeSet([]), source: source)
-    update.namesNoEntitlements = true
-    return update
+    RightsUpdate(roles: roles ?? [], scopes: ScopeSet([]), source: source)
   }
 
   /// The bounds of the contract; a longer text is left out.

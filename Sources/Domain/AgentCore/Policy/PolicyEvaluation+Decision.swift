@@ -56,9 +56,18 @@ extension PolicyEvaluation {
       switch failure.reason {
       case .unknownCapability, .policyError, .sensitivityTooHigh: true
       case .forbidden: failure.facts.isEmpty
+      case .snapshotMissing: lacksEntitlementsForGood(failure)
       default: false
       }
     }
+  }
+
+  /// The capability hangs on entitlements, and no answer of the provider reports any.
+  private func lacksEntitlementsForGood(_ failure: Decision.Failure) -> Bool {
+    guard facts.snapshot?.learnsEntitlements == false, case .words(let missing)? = failure.facts["missing"] else {
+      return false
+    }
+    return missing.contains("entitlements")
   }
 
   private func remedy(_ failure: Decision.Failure) -> Decision.Remedy? {
@@ -69,6 +78,7 @@ extension PolicyEvaluation {
     // Consent to a missing scope is given at the provider, in an interactive sign-in.
     case .missingScope: .interact
     case .signedOut, .reauthenticationRequired: .reauthenticate
+    case .snapshotMissing where lacksEntitlementsForGood(failure): .administrator
     // A restored account that is signed in has a token to ask with.
     case .neverAuthenticated, .snapshotMissing, .snapshotTooOld, .onlineRequired, .freshTokenRequired,
       .offlineWindowExpired, .clockSuspect:

@@ -22,6 +22,8 @@ public struct PolicyFacts: Hashable, Sendable {
     public var knowsRoles = true
     /// True if the provider has reported entitlements, possibly none.
     public var knowsEntitlements = true
+    /// False if no answer of the provider reports entitlements.
+    public var learnsEntitlements = true
     public var scopes: Set<String>
     public var entitlements: NameSet
     public var age: Milliseconds

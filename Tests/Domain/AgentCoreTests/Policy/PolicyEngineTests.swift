@@ -417,6 +417,19 @@ import Testing
     #expect(try decide(#"{"kind":"read"}"#, apart).effect == .allow, "the role alone keeps the rule from applying")
   }
 
+  @Test func entitlementsThatNoAnswerReports_areAskedOfTheAdministrator() throws {
+    let facts = PolicyFacts.technician {
+      $0.snapshot?.entitlements = []; $0.snapshot?.knowsEntitlements = false; $0.snapshot?.learnsEntitlements = false
+    }
+    let forbidden = try decide(
+      #"{"kind":"read"}"#, facts, more: #","forbids":[{"capabilities":["c"],"whenEntitlement":"suspended"}]"#)
+    #expect(forbidden.failed.map(\.reason) == [.snapshotMissing])
+    #expect(forbidden.remedies == [.administrator] && forbidden.question == nil, "no answer brings any")
+    let required = try decide(#"{"kind":"read","requires":{"entitlementsAll":["north"]}}"#, facts)
+    #expect(required.failed == forbidden.failed && required.remedies == [.administrator] && required.question == nil)
+    #expect(try decide(#"{"kind":"read"}"#, facts).effect == .allow, "what hangs on no entitlement is decided")
+  }
+
   @Test func remedyForAMissingToken_dependsOnTheAccountState() throws {
     let rule = #"{"kind":"read"}"#
     func remedies(_ state: PolicyFacts.State) throws -> [Decision.Remedy] {

@@ -53,6 +53,7 @@ extension Account {
     facts.snapshot = snapshot(of: loaded).map { PolicyFacts.Snapshot($0, age: $1) }
     facts.snapshot?.knowsRoles = loaded.rights?.roles != nil
     facts.snapshot?.knowsEntitlements = loaded.rights?.knowsEntitlements ?? false
+    facts.snapshot?.learnsEntitlements = profile.kind != .secret
     return AccountFacts(
       account: id, epoch: profile.epoch, provider: profile.provider, facts: facts, time: time, readAt: now,
       ticket: ticket)
