@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
+import urllib.parse
 import urllib.request
 from typing import Any, Callable, Dict, List, Optional
 
@@ -274,6 +276,31 @@ def import_account(client: Client, provider: Provider, person: str, alias: str =
     params = {"provider": "practice", "refreshToken": provider.refresh_token(person)}
     imported = client.call("signIn.import", {**params, "alias": alias} if alias else params)
     account: str = imported["account"]
+    return account
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def answer_of_provider(url: str, person: str) -> str:
+    """Signs a person in on the page; returns the redirect without following it."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect)
+    url += "&" + urllib.parse.urlencode({"login_hint": person})
+    try:
+        with opener.open(url, timeout=PATIENCE_SECONDS) as page:
+            raise AssertionError(f"no redirect: {page.read()[:200]!r}")
+    except urllib.error.HTTPError as redirect:
+        with redirect:
+            return urllib.parse.urljoin(url, redirect.headers["Location"])
+
+
+def sign_in(client: Client, person: str, **members: Any) -> str:
+    """Signs a person in on the provider's page, as only the person can; returns the account's id."""
+    begun = client.call("signIn.begin", {"provider": "practice", "flow": "paste", **members})
+    back = answer_of_provider(begun["authorizationUrl"], person)
+    account: str = client.call("signIn.complete", {"signIn": begun["signIn"], "redirectUrl": back})["account"]
     return account
 
 

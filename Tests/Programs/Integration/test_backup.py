@@ -9,7 +9,7 @@ import threading
 import unittest
 
 from deaths import Deaths, Faulty, Point, Sampled, is_sound, kills
-from agent_fixture import BIN, PATIENCE_SECONDS, LanyardError, add_provider, import_account
+from agent_fixture import BIN, PATIENCE_SECONDS, LanyardError, add_provider, import_account, sign_in
 
 PASSPHRASE = "not-a-real-passphrase-of-a-backup"
 INVALID, INTEGRITY, UNLOCK_FAILED, UNAVAILABLE = -32602, 5002, 1008, 5001
@@ -41,6 +41,8 @@ class BackupTests(Sampled):
         add_provider(self.caller, self.practice, clientId="confidential", clientSecret=CLIENT_SECRET)
         for person in ("alice", "bob"):
             self.sign_in(self.caller, person)
+        # As the person herself, who may set a PIN then.
+        sign_in(self.caller, "alice")
         self.caller.call("secret.put", {"account": "alice", "name": "draft", "value": CANARY})
         self.caller.call("policy.set", {"name": "default", "policy": {
             "name": "default", "version": 3, "capabilities": {"notes.read": {"kind": "read"}}}})

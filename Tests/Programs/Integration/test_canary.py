@@ -14,11 +14,11 @@ import stat
 import subprocess
 import time
 import unittest
-import urllib.error
 import urllib.parse
 import urllib.request
 
-from agent_fixture import BIN, AgentFixture, LanyardError, PATIENCE_SECONDS, add_provider, raw, request
+from agent_fixture import (
+    BIN, AgentFixture, LanyardError, PATIENCE_SECONDS, add_provider, answer_of_provider, raw, request)
 from key_service import KeyService
 from test_memory import PINENTRY, writable_memory
 
@@ -98,23 +98,6 @@ class Search:
             with open(f"/proc/{pid}/{name}", "rb") as file:
                 found += self.within(file.read(), name)
         return found
-
-
-class NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_):
-        return None
-
-
-def answer_of_provider(url: str, person: str) -> str:
-    """Signs a person in on the page; returns the redirect without following it."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect)
-    url += "&" + urllib.parse.urlencode({"login_hint": person})
-    try:
-        with opener.open(url, timeout=PATIENCE_SECONDS) as page:
-            raise AssertionError(f"no redirect: {page.read()[:200]!r}")
-    except urllib.error.HTTPError as redirect:
-        with redirect:
-            return urllib.parse.urljoin(url, redirect.headers["Location"])
 
 
 @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the agent's memory")

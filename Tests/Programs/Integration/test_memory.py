@@ -21,7 +21,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from agent_fixture import AgentFixture, PATIENCE_SECONDS, add_provider, import_account, raw, request
+from agent_fixture import AgentFixture, PATIENCE_SECONDS, add_provider, import_account, raw, request, sign_in
 
 PINENTRY = r"""#!/usr/bin/python3 -u
 import sys
@@ -245,7 +245,7 @@ class Memory(AgentFixture):
         client = self.client(scene)
         idp = self.provider()
         add_provider(client, idp)
-        import_account(client, idp, "alice", alias="work")
+        sign_in(client, "alice", alias="work")
 
         right, wrong, typed = b"Rq7-canary-right-83651", b"Wz4-canary-wrong-20974", b"Tj9-canary-typed-55182"
         with open(program + ".pin", "wb") as file:

@@ -13,7 +13,7 @@ import time
 import unittest
 from unittest import mock
 
-from agent_fixture import PATIENCE_SECONDS, Client, AgentFixture, add_provider, import_account, raw, request
+from agent_fixture import PATIENCE_SECONDS, Client, AgentFixture, add_provider, raw, request, sign_in
 
 FAILED = 4003
 
@@ -71,7 +71,7 @@ class RealPinentry(AgentFixture):
         with contextlib.closing(Client(scene.socket)) as client:
             client.connect(wait_seconds=PATIENCE_SECONDS)
             add_provider(client, self.idp)
-            import_account(client, self.idp, "alice", alias="work")
+            sign_in(client, "alice", alias="work")
         return scene
 
     def start_at_terminal(self, scene):

@@ -17,7 +17,8 @@ import unittest
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from deaths import ALL, Sampled
-from agent_fixture import Client, AgentFixture, LanyardError, Provider, Scene, accepts, add_provider, import_account
+from agent_fixture import (
+    Client, AgentFixture, LanyardError, Provider, Scene, accepts, add_provider, import_account, sign_in)
 
 INVALID_PARAMS, LOCKED, UNLOCK_FAILED, INTEGRITY = -32602, 1001, 1008, 5002
 STORE_FAILED, VAULT_CLOSED = 74, 76
@@ -144,7 +145,7 @@ class Tampering(Sampled):
             add_provider(client, cls.idp)
             add_provider(
                 client, cls.idp, name="second", clientId="confidential", clientSecret="practice-secret", policy="other")
-            cls.accounts = {person: import_account(client, cls.idp, person, alias=person) for person in ("alice", "bob")}
+            cls.accounts = {person: sign_in(client, person, alias=person) for person in ("alice", "bob")}
             token = cls.idp.post("sign-in", user="carol", client_id="confidential")["refresh_token"]
             cls.accounts["carol"] = client.call(
                 "signIn.import", {"provider": "second", "refreshToken": token, "alias": "carol"})["account"]

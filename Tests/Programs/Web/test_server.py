@@ -15,9 +15,9 @@ import urllib.parse
 
 from web_fixture import HERE, LANYARD, PAGES, PATIENCE_SECONDS, WEB, WebFixture
 
-from agent_fixture import ROOT
+from agent_fixture import ROOT, answer_of_provider
 from measure import resident_kb, status, wake_ups
-from test_canary import MARK, Search, answer_of_provider, canary
+from test_canary import MARK, Search, canary
 
 MOST_RESIDENT_KB = 12 * 1024
 

@@ -28,7 +28,7 @@ package struct StepUpTries {
   {
     let profile = try vault.directory.signedIn(selector)
     let record = try enrolled(method, of: profile)
-    guard !record.isDestroyed else { throw .stepUp(.destroyed, profile.id, method) }
+    guard !record.isDestroyed else { throw .stepUp(profile.destroyedStepUp, profile.id, method) }
     let wait = record.attempts.waiting(at: vault.clock.boot(), bootID: vault.clock.bootID)
     guard wait <= .zero else {
       throw .stepUp(.throttled(retryAfter: wait, left: record.attempts.left), profile.id, method)
@@ -45,12 +45,12 @@ package struct StepUpTries {
     var record = try enrolled(method, of: profile)
     switch record.attempts.begin(at: vault.clock.boot(), bootID: vault.clock.bootID) {
     case .spent:
-      guard record.lock != nil else { throw .stepUp(.destroyed, id, method) }
-      return try destroying(record, of: profile) { .failure(.stepUp(.destroyed, id, method)) }
+      guard record.lock != nil else { throw .stepUp(profile.destroyedStepUp, id, method) }
+      return try destroying(record, of: profile) { .failure(.stepUp(profile.destroyedStepUp, id, method)) }
     case .throttled(let retryAfter):
       throw .stepUp(.throttled(retryAfter: retryAfter, left: record.attempts.left), id, method)
     case .counted:
-      guard let lock = record.lock else { throw .stepUp(.destroyed, id, method) }
+      guard let lock = record.lock else { throw .stepUp(profile.destroyedStepUp, id, method) }
       let attempt = StepUpTry(
         account: id, epoch: profile.epoch, lock: lock, place: try vault.stepUp.place(of: profile, by: method, lock))
       return ChangeSet(
@@ -94,7 +94,7 @@ package struct StepUpTries {
     let profile = try unchanged(since: attempt)
     let record = try enrolled(attempt.place.method, of: profile)
     guard record.attempts.left > 0 else {
-      return try destroying(record, of: profile) { .stepUp(.destroyed, profile.id, record.method) }
+      return try destroying(record, of: profile) { .stepUp(profile.destroyedStepUp, profile.id, record.method) }
     }
     return ChangeSet(
       [failed("wrong\(record.method.noun)", profile, record)], of: profile.id,

@@ -52,7 +52,7 @@ package struct AccountProfile: Sendable, Hashable {
   package var createdAt: Timestamp
   /// When the provider last confirmed the account, on the provider's timeline: offline windows begin here.
   package var lastOnlineAuthAt: TrustedInstant?
-  /// The last sign-in or import, by the machine's clocks.
+  /// When the provider last saw the person sign in, by the machine's clocks.
   package var signedInAt: TrustedInstant?
 
   /// What the person told of a secret, beside the secret itself.
@@ -224,6 +224,9 @@ extension AccountProfile {
   /// Data that a soft sign-out put away until the same person signs in again, without a PIN, of an account whose person
   /// nothing proves: it stays sealed for good (docs/sign-out.md, Modes).
   var isSealedForGood: Bool { signInStatus == .signedOutSoft && identity.isUnproven && !hasStepUp }
+
+  /// A sign-in shows that its person is there, since the provider names them. Secrets and clients come from programs.
+  package var isProvenBySignIn: Bool { kind == .openid && !identity.isUnproven }
 
   /// Signed in here, and as far as is known the provider has not ended the session.
   package var hasLivingSession: Bool {

@@ -16,6 +16,10 @@ package struct StepUpState: Sendable {
   package var attemptsLeft: Int
 }
 
+extension AccountProfile {
+  package var destroyedStepUp: StepUpFailure { .destroyed(endsBySignIn: isProvenBySignIn) }
+}
+
 /// The proofs of presence on the disk (docs/offline.md, Step-up). What a proof costs to judge is spent elsewhere
 /// (`StepUpCoordinator`), so that the vault serves others meanwhile.
 package struct StepUpStore {
@@ -78,7 +82,7 @@ package struct StepUpStore {
     ).onlyIntoFreeRoom
   }
 
-  /// A destroyed proof stays so until the person has signed in again; there is nothing to remove.
+  /// A destroyed proof stays so until another one may follow; there is nothing to remove.
   package func unenroll(_ id: AccountID) throws(AgentFailure) -> ChangeSet<StepUpState> {
     var profile = try vault.directory.signedIn(.id(id))
     let record = try record(of: profile)
@@ -106,16 +110,24 @@ package struct StepUpStore {
   private func requireChangeable(
     _ record: StepUpRecord?, of profile: AccountProfile, by method: StepUpMethod, isTyped: Bool
   ) throws(AgentFailure) {
-    guard let record else {
-      // Any program could set the first one, and so pass every step-up.
-      let age = profile.signedInAt.map { vault.time.elapsed(since: $0) }
-      guard isTyped || StepUpEnrolmentRule.mayEnrollFirst(sinceSignIn: age) else {
-        throw .stepUp(.recentSignInRequired, profile.id, method)
+    let present: StepUpEnrolmentRule.Present =
+      switch record {
+      case nil: .none
+      case let record? where record.isDestroyed: .destroyed
+      case _?: .set(isProven: vault.tables.stepUps.isValid(profile.id))
       }
-      return
-    }
-    guard !record.isDestroyed else { throw .stepUp(.destroyed, profile.id, record.method) }
-    guard vault.tables.stepUps.isValid(profile.id) else { throw .stepUp(.required, profile.id, record.method) }
+    let refusal = StepUpEnrolmentRule.refusal(
+      having: present, signInProves: profile.isProvenBySignIn,
+      sinceSignIn: profile.signedInAt.map { vault.time.elapsed(since: $0) }, isTyped: isTyped)
+    let failure: StepUpFailure? =
+      switch refusal {
+      case nil: nil
+      case .takesRecentSignIn?: .recentSignInRequired
+      case .takesPrompt?: .promptRequired
+      case .takesStepUp?: .required
+      case .destroyed?: profile.destroyedStepUp
+      }
+    if let failure { throw .stepUp(failure, profile.id, record?.method ?? method) }
   }
 
   // MARK: signing out and in
@@ -127,7 +139,7 @@ package struct StepUpStore {
     return [.lockData(profile.partition)]
   }
 
-  /// With a sign-in: the person proved to be there to the provider, so what is destroyed may be followed by a new one.
+  /// With a sign-in of the person at the provider: what is destroyed may be followed by a new one.
   /// Also what is told of the operations that are lost with the data.
   func forgettingDestroyed(of profile: AccountProfile) -> (records: [VaultChange], OrphanedOperations) {
     guard let record = try? record(of: profile), record.isDestroyed else { return ([], OrphanedOperations()) }

@@ -128,7 +128,7 @@ extension StepUpFailure {
     case .wrong, .destroyed, .prompt, .badLength: .stepUpFailed
     case .unavailable: .storeUnavailable
     case .throttled: .stepUpThrottled
-    case .required, .recentSignInRequired: .stepUpRequired
+    case .required, .recentSignInRequired, .promptRequired: .stepUpRequired
     }
   }
 }

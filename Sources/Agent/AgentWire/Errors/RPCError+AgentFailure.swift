@@ -131,7 +131,8 @@ extension AgentFailure {
     case .signIn(.answerRejected(let failure, _)): failure.wireRemedies
     case .signIn(.importedTokenSpent(let failure)): failure.mayPass ? [] : failure.wireRemedies
     case .stepUp(.wrong, _, _), .stepUp(.required, _, _): [.stepUp]
-    case .stepUp(.destroyed, _, _), .stepUp(.recentSignInRequired, _, _): [.reauthenticate]
+    case .stepUp(.destroyed(let endsBySignIn), _, _): endsBySignIn ? [.reauthenticate] : []
+    case .stepUp(.recentSignInRequired, _, _): [.reauthenticate]
     case .provider(.damaged), .vaultDamaged, .rolledBack, .anotherStore, .anchorDamaged, .anchorUnreadable,
       .auditDamaged, .backup(.damaged), .keyGone,
       .keySlot(.damaged), .keySlot(.costsOutOfBounds), .keySlot(.unknown), .keySlot(.changed):

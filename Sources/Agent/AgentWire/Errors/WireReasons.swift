@@ -55,6 +55,7 @@ extension StepUpFailure {
     case .prompt(let failure, _): failure.wireReason
     case .badLength: "notAPIN"
     case .recentSignInRequired: "recentSignInRequired"
+    case .promptRequired: "promptRequired"
     case .unavailable, .throttled, .required: nil
     }
   }
@@ -63,7 +64,7 @@ extension StepUpFailure {
     switch self {
     case .wrong(let left), .throttled(_, let left), .prompt(_, let left), .badLength(let left): left
     case .destroyed: 0
-    case .unavailable, .required, .recentSignInRequired: nil
+    case .unavailable, .required, .recentSignInRequired, .promptRequired: nil
     }
   }
 }

@@ -1,12 +1,45 @@
 public import AgentModel
 
-/// When the first proof of presence of an account may be set by a program (docs/offline.md, Step-up).
+/// When a proof of presence may be set: only what takes the person opens the way to it, and nothing that a program can
+/// do alone (docs/offline.md, What takes the person).
 public enum StepUpEnrolmentRule {
+  /// The proof that an account has.
+  public enum Present: Hashable, Sendable {
+    case none
+    /// `isProven`: there is a valid step-up.
+    case set(isProven: Bool)
+    /// Tried too often.
+    case destroyed
+  }
+
+  public enum Refusal: Hashable, Sendable {
+    case takesRecentSignIn
+    /// No sign-in shows the account's person.
+    case takesPrompt
+    case takesStepUp
+    case destroyed
+  }
+
   /// Long enough to choose a PIN after signing in, and too short for a program that waits for its chance.
   public static let longestSinceSignIn = Milliseconds.seconds(600)
 
-  /// `age` is the time since the person signed in to the account; nil if that is not known.
-  public static func mayEnrollFirst(sinceSignIn age: Milliseconds?) -> Bool {
-    age.map { $0 <= longestSinceSignIn } ?? false
+  /// Nil if a proof may be set.
+  ///
+  /// - Parameters:
+  ///   - signInProves: a sign-in shows the account's person.
+  ///   - age: the time since the person signed in; nil if that is not known.
+  ///   - isTyped: in the agent's own prompt, where no other program sees it or answers.
+  public static func refusal(
+    having present: Present, signInProves: Bool, sinceSignIn age: Milliseconds?, isTyped: Bool
+  ) -> Refusal? {
+    switch present {
+    case .set(let isProven): isProven ? nil : .takesStepUp
+    case .destroyed where signInProves: .destroyed
+    // No sign-in can end it.
+    case .destroyed: isTyped ? nil : .destroyed
+    case .none where isTyped: nil
+    case .none where !signInProves: .takesPrompt
+    case .none: age.map { $0 <= longestSinceSignIn } ?? false ? nil : .takesRecentSignIn
+    }
   }
 }
