@@ -106,6 +106,32 @@ import Testing
     }
   }
 
+  /// A subscriber is told of the accounts of all providers, one after another: `at` and what the event tells are by one
+  /// clock, that of lists.
+  @Test func wrongMachineClock_eventsStandOnTheMachinesClock() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      scene.idp.setClockOffset(milliseconds: 3_600_000)
+      let client = try world.client()
+      #expect(await client.call("event.subscribe").error == nil)
+      let pin = #"{"account":"\#(scene.account)","pin":"2468"}"#
+      #expect(await client.call("stepUp.enroll", pin).error == nil)
+      let token = await client.call("token.refresh", #"{"account":"\#(scene.account)"}"#)
+      let lives = Milliseconds.seconds(try #require(token.result?["expiresInSeconds"]?.integerValue))
+      #expect(await client.call("stepUp.verify", pin).error == nil)
+      for (type, member, left) in [
+        ("token.refreshed", "expiresAt", lives), ("stepUp.granted", "validUntil", Milliseconds.seconds(300)),
+      ] {
+        let event = try #require(client.events.first { $0["type"]?.stringValue == type })
+        let at = try Self.instant(event["at"])
+        #expect(abs((at - world.clock.wall()).count) < 60_000, "\(event)")
+        #expect(abs((try Self.instant(event["data", member]) - at - left).count) < 2000, "\(event)")
+      }
+      let end = try Self.instant(token, "expiresAt") - world.clock.wall()
+      #expect(end > .seconds(3000), "the answer is by the provider's clock: \(token)")
+    }
+  }
+
   /// The provider's clock is set while a token is served, and the exchange of another account shows it.
   @Test func clockOfTheProviderThatWasSet_isThatOfATokenThatIsServed() throws {
     try scenario { world in
