@@ -72,13 +72,13 @@ extension PolicyEvaluation {
 
   private func remedy(_ failure: Decision.Failure) -> Decision.Remedy? {
     switch failure.reason {
+    case .snapshotMissing where lacksEntitlementsForGood(failure): .administrator
     case .stepUpRequired: .stepUp
     // Only time helps.
     case .budgetExceeded: nil
     // Consent to a missing scope is given at the provider, in an interactive sign-in.
     case .missingScope: .interact
     case .signedOut, .reauthenticationRequired: .reauthenticate
-    case .snapshotMissing where lacksEntitlementsForGood(failure): .administrator
     // A restored account that is signed in has a token to ask with.
     case .neverAuthenticated, .snapshotMissing, .snapshotTooOld, .onlineRequired, .freshTokenRequired,
       .offlineWindowExpired, .clockSuspect:
