@@ -499,7 +499,7 @@ const (
 // provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret,
 // it refuses the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again since
 // the token has expired by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens.
-// `notNeeded`: there was no token. A newer agent may send other words.
+// `notNeeded`: there was no token, or another account uses it. A newer agent may send other words.
 type RevocationOutcome string
 
 // The words of RevocationOutcome that this version knows.
@@ -883,8 +883,8 @@ type AccountSignOutResult struct {
 	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it
 	// refuses the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again since
 	// the token has expired by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens.
-	// `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`,
-	// `notNeeded`.
+	// `notNeeded`: there was no token, or another account uses it. One of `confirmed`, `queued`, `refused`,
+	// `abandoned`, `unsupported`, `notNeeded`.
 	Revocation RevocationOutcome `json:"revocation"`
 	// The configuration file that demands that every sign-out erases; absent if none does.
 	DemandedBy *string `json:"demandedBy,omitempty"`

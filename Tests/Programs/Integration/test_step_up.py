@@ -9,7 +9,7 @@ import unittest
 from agent_fixture import ConnectionLost, AgentFixture, LanyardError, add_provider, import_account, sign_in
 from key_service import KeyService
 
-UNLOCK_FAILED, DATA_LOCKED, SIGNED_OUT, STEP_UP, FAILED, THROTTLED = 1008, 2008, 2003, 4002, 4003, 4004
+UNLOCK_FAILED, DATA_LOCKED, SIGNED_OUT, FAILED, THROTTLED = 1008, 2008, 2003, 4003, 4004
 
 # Speaks Assuan, and logs what it receives in a file beside itself.
 PINENTRY = r"""#!/usr/bin/python3 -u
@@ -216,26 +216,6 @@ class StepUp(AgentFixture):
             client.call("provider.add", self.service.provider(name="keys"))
             client.call("account.add", {"provider": "keys", "secret": "key-1", "alias": "work"})
         return scene
-
-    def test_no_program_sets_the_first_pin_of_a_key_or_a_machine(self):
-        scene = self.with_a_key("--pinentry", self.pinentry("1357"))
-        with scene.client() as client:
-            client.call("provider.add", self.service.machine(
-                name="robot", clientId="robot", clientSecret="practice-secret", machine={"grant": "clientCredentials"}))
-            for method, params in (
-                ("account.add", {"provider": "keys", "secret": "key-1", "alias": "work"}),
-                ("account.add", {"provider": "keys", "secret": "key-1 ", "alias": "work"}),
-                ("account.replace", {"account": "work", "secret": "key-2"}),
-                ("account.add", {"provider": "robot", "alias": "robot"}),
-                ("account.add", {"provider": "robot", "alias": "robot"}),
-            ):
-                client.call(method, params)
-                mine = {"account": params.get("alias", "work"), "pin": "1111"}
-                error = self.refused(STEP_UP, lambda: client.call("stepUp.enroll", mine))
-                self.assertEqual(error.data["reason"], "promptRequired", (method, params))
-            for account in ("work", "robot"):
-                client.call("stepUp.enroll", {"account": account, "prompt": "pinentry"})
-                self.assertIn("validUntil", client.call("stepUp.verify", {"account": account, "pin": "1357"}))
 
     @unittest.skipUnless(os.environ.get("LANYARD_LONG"), "waits a minute and a half: LANYARD_LONG=1")
     def test_destroyed_pin_of_a_key_is_followed_by_a_typed_one_only(self):

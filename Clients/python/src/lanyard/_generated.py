@@ -1020,7 +1020,7 @@ class RevocationOutcome(OpenEnum):
     reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it
     refuses the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again
     since the token has expired by the lifetime that the provider told. `unsupported`: the provider can't revoke
-    tokens. `notNeeded`: there was no token.
+    tokens. `notNeeded`: there was no token, or another account uses it.
     """
 
     CONFIRMED = "confirmed"
@@ -1418,8 +1418,8 @@ class AccountSignOutResult(Record):
             provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a
             secret, it refuses the secret itself, and is not asked again. `abandoned`: the request failed, and is not
             sent again since the token has expired by the lifetime that the provider told. `unsupported`: the provider
-            can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `abandoned`,
-            `unsupported`, `notNeeded`.
+            can't revoke tokens. `notNeeded`: there was no token, or another account uses it. One of `confirmed`,
+            `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
         demanded_by: The configuration file that demands that every sign-out erases; absent if none does.
         next_attempt_at: With `queued` or `refused`: when the agent sends the revocation again by itself. A change
             of the network or `revocation.retry` may come before.
@@ -9396,11 +9396,12 @@ class StepUpMethods:
         By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
         attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a
         sign-in of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are
-        answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. An import is no
-        sign-in. Where no sign-in shows the person (keys, machines, providers that name nobody), the first PIN takes
-        pinentry: `reason` `promptRequired`. After ten wrong attempts the PIN is destroyed, and setting one is answered
-        with `StepUpFailed` and `attempts_left` 0 until the person signs in again, or types it in pinentry where no
-        sign-in shows them.
+        answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. An import of a token
+        that the agent had already is no sign-in. Where no sign-in shows the person (keys, machines, providers that
+        name nobody), only the addition of a new account counts, and the first PIN takes pinentry afterwards: `reason`
+        `promptRequired`. After ten wrong attempts the PIN is destroyed, and setting one is answered with
+        `StepUpFailed` and `attempts_left` 0 until the person signs in again, or types it in pinentry where no sign-in
+        shows them.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -9610,11 +9611,12 @@ class AsyncStepUpMethods:
         By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
         attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a
         sign-in of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are
-        answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. An import is no
-        sign-in. Where no sign-in shows the person (keys, machines, providers that name nobody), the first PIN takes
-        pinentry: `reason` `promptRequired`. After ten wrong attempts the PIN is destroyed, and setting one is answered
-        with `StepUpFailed` and `attempts_left` 0 until the person signs in again, or types it in pinentry where no
-        sign-in shows them.
+        answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. An import of a token
+        that the agent had already is no sign-in. Where no sign-in shows the person (keys, machines, providers that
+        name nobody), only the addition of a new account counts, and the first PIN takes pinentry afterwards: `reason`
+        `promptRequired`. After ten wrong attempts the PIN is destroyed, and setting one is answered with
+        `StepUpFailed` and `attempts_left` 0 until the person signs in again, or types it in pinentry where no sign-in
+        shows them.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no

@@ -72,7 +72,8 @@ export interface AccountSignedOutData {
    * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it refuses the secret
    * itself, and is not asked again. `abandoned`: the request failed, and is not sent again since the token has expired
    * by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no
-   * token. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
+   * token, or another account uses it. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`,
+   * `notNeeded`.
    */
   readonly revocation: RevocationOutcome;
 }

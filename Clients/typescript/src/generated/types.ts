@@ -405,7 +405,7 @@ export type ResolutionBasis = Open<
  * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it refuses the secret
  * itself, and is not asked again. `abandoned`: the request failed, and is not sent again since the token has expired by
  * the lifetime that the provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no
- * token.
+ * token, or another account uses it.
  */
 export type RevocationOutcome = Open<
   | "confirmed"
@@ -765,7 +765,8 @@ export interface AccountSignOutResult {
    * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it refuses the secret
    * itself, and is not asked again. `abandoned`: the request failed, and is not sent again since the token has expired
    * by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no
-   * token. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
+   * token, or another account uses it. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`,
+   * `notNeeded`.
    */
   readonly revocation: RevocationOutcome;
   /** The configuration file that demands that every sign-out erases; absent if none does. */

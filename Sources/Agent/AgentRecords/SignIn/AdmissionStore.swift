@@ -98,6 +98,206 @@ package struct Admission: Sendable {
 }
 
 extension Admission {
+  /// The login that it makes.
+  fileprivate var login: ProtectedLogin {
+    ProtectedLogin(
+      identity: identity, issuedBy: issuedBy, kind: kind,
+      tokens: [grant.refreshToken, imported?.imported].compactMap { $0 } + tokens.all.map(\.secret),
+      mayShareFamily: imported != nil)
+  }
+}
+
+package struct Admitted: Sendable {
+  package var profile: AccountProfile
+  package var grant: GrantRecord
+  package var tokens: AccessTokens
+  package var rightsChange: RightsChange?
+  package var isNew: Bool
+  package var becameActive: Bool
+  package var previousState: AccountState
+  /// Revocations that were given up, since they would have ended this sign-in.
+  package var superseded: [OutboxEntry]
+  /// The refresh token that this sign-in replaced, to be revoked.
+  package var replaced: OutboxEntry?
+  /// In which opening of the vault this happened.
+  package var unlockGeneration: UInt64
+}
+
+/// Completed sign-ins on the disk.
+package struct AdmissionStore {
+  let vault: OpenVault
+
+  /// The disk takes writes, as far as that can be told before.
+  package func requireWritable() throws(AgentFailure) {
+    try vault.withRecords { (records) throws(VaultFailure) in try records.checkWritable() }
+  }
+
+  /// One durable transaction: the account is there with its grant, or nothing is. The same identity lands on the same
+  /// account id, also after it was signed out.
+  package func admit(_ admission: Admission) throws(AgentFailure) -> ChangeSet<Admitted> {
+    // It may have been removed or replaced while the person signed in. Tokens of a client that is not known any more
+    // could be neither used nor revoked.
+    let live = try vault.providers.provider(named: admission.provider.text)
+    guard live.issuer(of: admission.issuedBy) != nil else { throw .signIn(.cancelled) }
+    let known = try known(admission)
+    if let expected = admission.expected, known?.id != expected {
+      // Throws `.accountNotFound` if the account was forgotten meanwhile.
+      let named = try vault.directory.profile(.id(expected))
+      throw .signIn(admission.secret == nil ? .otherPerson : .secretOfAnother(taker(admission, named)))
+    }
+    if let covered = admission.covered, known.map({ covered.contains($0.id) }) != true { throw .caller(.notCovered) }
+    // The person signed out after the import began, as an answer to a refresh finds an account in another epoch.
+    if let imported = admission.imported, try vault.imports.isOvertaken(imported.intent.id, by: admission.identity) {
+      throw .signIn(.cancelled)
+    }
+    if let alias = admission.alias { try vault.directory.requireFree(alias, for: known?.id) }
+    let held = known.flatMap { try? vault.journal.load($0) }?.grant.refreshToken
+    let (profile, replaced) = profile(for: admission, known, held)
+    var grant = admission.grant
+    let previous = try? vault.journal.load(profile)
+    if let previous { grant.generation = previous.grant.generation + 1 }
+    let login = admission.login
+    let revoked = known.flatMap { known in
+      previous.flatMap {
+        vault.outbox.entry(
+          forReplaced: $0, of: admission.secret == nil ? known : profile, by: login, username: known.secret?.username)
+      }
+    }
+    var tokens = admission.tokens
+    tokens.belong(to: grant.generation)
+    var changes: [VaultChange] = [
+      .put(profile.partition, .profile, profile.record), .put(profile.partition, .grant, grant.record),
+      .delete(profile.partition, .intent), .delete(profile.partition, .staged),
+    ]
+    let (forgotten, orphaned) =
+      replaced.isEmpty
+      ? forgettingDestroyed(of: profile, by: admission, known, held) : replacing(known, replaced)
+    changes += forgotten
+    let superseded = try vault.outbox.superseded(by: login, of: profile.id)
+    changes += superseded.changes
+    if let revoked { changes.append(vault.outbox.putting(revoked)) }
+    changes.append(
+      admission.idToken.map { .put(profile.partition, .idToken, $0) } ?? .delete(profile.partition, .idToken))
+    changes.append(vault.journal.keeping(tokens, of: profile))
+    let rightsChange = try vault.rights.join(admission.told, at: profile.lastOnlineAuthAt, of: profile)
+    if let rightsChange { changes.append(rightsChange.1) }
+    let becomesActive = vault.directory.active == nil
+    if becomesActive { changes.append(AccountStore.activeRecord(profile.id)) }
+    changes.append(
+      vault.audited(admission.event, account: profile.id, .provider(profile.provider), .isNew(known == nil)))
+    let journal = vault.imports.ending(admission.imported?.intent.id)
+    let events = vault.events
+    let admitted = Admitted(
+      profile: profile, grant: grant, tokens: tokens, rightsChange: rightsChange?.0, isNew: known == nil,
+      becameActive: becomesActive, previousState: state(of: known), superseded: superseded.entries, replaced: revoked,
+      unlockGeneration: vault.unlockGeneration)
+    return ChangeSet(
+      changes + journal.records + vault.trustedTime.changes,
+      memory: [.account(profile)] + (becomesActive ? [.active(profile.id)] : []) + orphaned.memory + journal.memory,
+      of: profile.id
+    ) { _ in
+      orphaned.tell(events, of: profile.id)
+      return admitted
+    }
+  }
+
+  /// The account of the person who signs in. Where the provider names no person, it is the one that was named, whatever
+  /// digest its new secret has, as long as that is no other account's. One that is signed out takes its own secret alone:
+  /// no other one shows that it is of the person whose data was put away.
+  private func known(_ admission: Admission) throws(AgentFailure) -> AccountProfile? {
+    let known = try vault.profile(of: admission.identity, at: admission.provider)
+    guard known == nil, admission.identity.isOfSecret, let expected = admission.expected else { return known }
+    let named = try vault.directory.profile(.id(expected))
+    return named.signInStatus == .signedIn ? named : nil
+  }
+
+  private func taker(_ admission: Admission, _ named: AccountProfile) -> SecretTaker {
+    guard named.signInStatus != .signedIn else { return .signedIn }
+    return admission.identity.isOfSecret ? .signedOutUnproven : .signedOut
+  }
+
+  private func forgettingDestroyed(
+    of profile: AccountProfile, by admission: Admission, _ known: AccountProfile?, _ held: Secret?
+  ) -> ([VaultChange], OrphanedOperations) {
+    guard admission.shows(profile, after: known, held) else { return ([], OrphanedOperations()) }
+    return vault.stepUp.forgettingDestroyed(of: profile)
+  }
+
+  /// The operations of a damaged incarnation are lost: they count no more.
+  private func replacing(_ known: AccountProfile?, _ replaced: [VaultChange]) -> ([VaultChange], OrphanedOperations) {
+    guard let known else { return (replaced, OrphanedOperations()) }
+    let orphaned = vault.operations.orphaning(known, into: nil)
+    return (replaced + orphaned.records, orphaned)
+  }
+
+  private func state(of known: AccountProfile?) -> AccountState {
+    known.map { vault.tables.tokenCache.session(of: $0).state } ?? .signedOut
+  }
+
+  /// The account as it is after this sign-in, and what goes of a damaged incarnation.
+  private func profile(
+    for admission: Admission, _ known: AccountProfile?, _ held: Secret?
+  ) -> (profile: AccountProfile, replaced: [VaultChange]) {
+    var profile: AccountProfile
+    if let known {
+      profile = known
+      profile.identify(as: admission.identity)
+      profile.signInStatus = .signedIn
+      profile.epoch += 1
+    } else {
+      profile = AccountProfile(
+        id: AccountID(bytes: vault.entropy.bytes(AccountID.byteCount))!, partition: newPartition(),
+        identity: admission.identity, provider: admission.provider, issuedBy: admission.issuedBy,
+        createdAt: vault.time.now(for: admission.provider))
+    }
+    // A partition that was tampered with is not repaired: a new incarnation takes its place. So it does of data that was
+    // put away for the same person, where nothing can prove that this is the same person.
+    var replaced: [VaultChange] = []
+    if let known, isDamaged(profile) || known.isSealedForGood {
+      replaced = [.destroy(profile.partition)]
+      profile.hasStepUp = false
+      profile.partition = newPartition()
+    }
+    if var secret = admission.secret {
+      secret.username = secret.username ?? profile.secret?.username
+      secret.reminded = secret.expiresAt.flatMap {
+        ExpiryReminder.passed($0, at: vault.time.calendarTime(of: profile.provider))
+      }
+      profile.secret = secret
+    }
+    profile.kind = admission.kind
+    profile.alias = admission.alias ?? profile.alias
+    profile.displayName = admission.displayName ?? profile.displayName
+    profile.email = admission.email ?? profile.email
+    profile.importedToken = admission.imported?.intent.digest ?? profile.importedToken
+    if let sentAt = admission.sentAt {
+      profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: sentAt)
+    }
+    if admission.shows(profile, after: known, held) { profile.signedInAt = vault.time.moment() }
+    profile.remember(GrantMemory(health: .ok))
+    profile.tokenBinding = admission.grant.tokenBinding
+    profile.issuedBy = admission.issuedBy
+    // One text for all accounts, and not one for each.
+    profile.identity.issuer = profile.identity.issuer.shared(with: admission.issuedBy.issuer)
+    profile.isIssuedElsewhere = vault.providerTable.all[profile.provider]?.mayReceive(profile.issuedBy) == false
+    profile.noteState(after: known.map { state(of: $0) }, at: vault.time.now(for: profile.provider))
+    return (profile, replaced)
+  }
+
+  private func newPartition() -> PartitionID { PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))! }
+
+  private func isDamaged(_ profile: AccountProfile) -> Bool {
+    do throws(VaultFailure) {
+      _ = try vault.records.read(profile.partition, .grant)
+      _ = try vault.records.rights(in: profile.partition)
+      return false
+    } catch {
+      return error == .integrity
+    }
+  }
+}
+
+extension Admission {
   /// True if a person had to be there. That is so for a new account, and for a sign-in at a provider that names the person. It is
   /// not for what a program has by itself: the secret that `token.get` gives out, a client, or a refresh token out of a backup.
   ///
@@ -108,6 +308,7 @@ extension Admission {
     guard let known else { return true }
     guard profile.isProvenBySignIn else { return false }
     guard let imported else { return true }
+    // The profile before this admission: its own import was noted already in the new one.
     return known.importedToken != imported.intent.digest && held?.equals(imported.imported) != true
   }
 }

@@ -37,9 +37,8 @@ public enum StepUpEnrolmentRule {
     case .destroyed where signInProves: .destroyed
     // No sign-in can end it.
     case .destroyed: isTyped ? nil : .destroyed
-    case .none where isTyped: nil
-    case .none where !signInProves: .takesPrompt
-    case .none: age.map { $0 <= longestSinceSignIn } ?? false ? nil : .takesRecentSignIn
+    case .none where isTyped || age.map { $0 <= longestSinceSignIn } == true: nil
+    case .none: signInProves ? .takesRecentSignIn : .takesPrompt
     }
   }
 }

@@ -363,7 +363,7 @@ public enum WireResolutionBasis: String, CaseIterable, Hashable, Sendable {
 /// and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it refuses the
 /// secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again since the token has
 /// expired by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`:
-/// there was no token.
+/// there was no token, or another account uses it.
 public enum WireRevocationOutcome: String, CaseIterable, Hashable, Sendable {
   case confirmed
   case queued

@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "f1b886f433deef8b76cc58c1c53a5eb3b4554abe75e40902b895967210fddd35"
+  public static let schemaDigest = "cc43f3178ddfbff028a8594bc64f125e460e551a511ecdaf703211d8529c2d16"
 }

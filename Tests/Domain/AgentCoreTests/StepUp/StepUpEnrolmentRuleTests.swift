@@ -20,9 +20,10 @@ import Testing
     #expect(Self.refusal(isTyped: true) == nil)
   }
 
-  /// Of a key, a machine, or a person whom the provider does not name: a program can add those at any time.
-  @Test func firstPINWithoutASignInThatProves_takesThePrompt() {
-    #expect(Self.refusal(signInProves: false, after: 0) == .takesPrompt)
+  /// Of a key, a machine, or a person whom the provider does not name: only the addition of a new account counts.
+  @Test func firstPINLaterThanTheAddition_takesThePrompt() {
+    #expect(Self.refusal(signInProves: false, after: 600) == nil)
+    #expect(Self.refusal(signInProves: false, after: 601) == .takesPrompt)
     #expect(Self.refusal(signInProves: false, isTyped: true) == nil)
   }
 

@@ -586,8 +586,8 @@ public struct AccountSignOutResult: Record, WireRecord {
   /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it refuses
   /// the secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again since the
   /// token has expired by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens.
-  /// `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`,
-  /// `notNeeded`.
+  /// `notNeeded`: there was no token, or another account uses it. One of `confirmed`, `queued`, `refused`,
+  /// `abandoned`, `unsupported`, `notNeeded`.
   public var revocation: RevocationOutcome
   /// The configuration file that demands that every sign-out erases; absent if none does.
   public var demandedBy: String?

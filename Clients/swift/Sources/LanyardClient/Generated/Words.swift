@@ -844,7 +844,7 @@ public struct ResolutionBasis: Word, WireWord {
 /// and refuses this client (401, 403, `unauthorized_client`); asked again in a day. Of a secret, it refuses the
 /// secret itself, and is not asked again. `abandoned`: the request failed, and is not sent again since the token has
 /// expired by the lifetime that the provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`:
-/// there was no token.
+/// there was no token, or another account uses it.
 public struct RevocationOutcome: Word, WireWord {
   /// The word on the wire.
   public let rawValue: String
