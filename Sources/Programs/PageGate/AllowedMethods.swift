@@ -30,7 +30,7 @@ package enum AllowedMethods {
     "agent.lock": ["locked"],
     "agent.unlock": ["locked"],
     "approval.decide": ["account", "approval", "verdict"],
-    "grant.create": ["client", "expiresAt", "grant"],
+    "grant.create": ["client", "expiresAt", "grant", "methods"],
     "grant.revoke": ["grant"],
     "operation.cancel": ["operation", "status"],
     "operation.retry": ["operation", "status"],

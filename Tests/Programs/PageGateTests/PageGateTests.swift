@@ -238,6 +238,8 @@ import PageGate
 
   @Test func theSecretOfAGrantStaysInItsLine() {
     #expect(AllowedMethods.keeps("grant", of: "grant.create"))
+    // The notice says by them how a program is started under the grant.
+    #expect(AllowedMethods.keeps("methods", of: "grant.create"))
     #expect(!AllowedMethods.keeps("secret", of: "grant.create"))
     #expect(!AllowedMethods.keeps("claims", of: "snapshot.refresh"))
     #expect(AllowedMethods.keeps("accounts", of: "account.list"))

@@ -246,7 +246,8 @@ class Changes(PageFixture):
         self.go("/programs")
         self.browser.find("#grant-client").send_keys("codex")
         self.browser.click("#create-grant")
-        self.browser.until(lambda: "The grant is there." in self.text, "what came of it")
+        told = "The grant is there. Start a program under it: lanyard sandbox --grant grt_"
+        self.browser.until(lambda: told in self.text, "what came of it, and how a program is started under it")
         made = self.caller.call("grant.list", {})["grants"][0]
         self.assertEqual((made["client"], made["agent"]), ("codex", True))
         # What `lanyard grant create --can requests` gives.
