@@ -84,7 +84,8 @@ class DecideTests(Person):
 
     def test_for_the_session(self):
         world = self.waiting(APPROVAL)
-        self.assertIn("until it or the agent ends", self.answer("approvals", "allow", "apr_7k2m", "--session"))
+        told = self.answer("approvals", "allow", "apr_7k2m", "--session")
+        self.assertIn("Allowed, and such requests of this account too, until", told)
         self.assertEqual(world.decided, [{"approval": "apr_7k2m", "verdict": "session"}])
 
     def test_what_waits_is_denied(self):
@@ -181,7 +182,7 @@ class WatchTests(Person):
             world.comes({**APPROVAL, "approval": "apr_third"})
         shown = self.watch(
             world, (ASKED, "o\n"), ("Allowed once.", lambda: world.comes(second)), ("DELETE", ""), (ASKED, "s\n"),
-            ("until it or the agent ends", third), (ASKED, "d\n"), ("Denied.", "\x03"))
+            ("and such requests of this account too", third), (ASKED, "d\n"), ("Denied.", "\x03"))
         self.assertEqual([each["verdict"] for each in world.decided], ["once", "session", "deny"])
         self.assertIn("POST https://api.example/tickets/17?notify as work (ticket.comment)", shown)
 

@@ -11,7 +11,7 @@ public struct ApprovalMachine: Hashable, Sendable {
 
   public enum Verdict: String, Hashable, Sendable, CaseIterable {
     case once
-    /// Each request of the capability under the grant, until the grant or the agent ends.
+    /// Each request of the capability, account and grant, until the grant or the agent ends.
     case session
     case deny
   }
@@ -41,7 +41,7 @@ public struct ApprovalMachine: Hashable, Sendable {
     /// Write the verdict to the audit log.
     case record(Verdict, Basis)
     case answer(Asker, End)
-    /// Allow further requests of the capability under the grant.
+    /// Allow further requests of the capability, account and grant.
     case keepAllowance(Basis)
     /// Refuse the same request for a while.
     case keepRefusal

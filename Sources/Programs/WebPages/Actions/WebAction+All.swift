@@ -116,7 +116,7 @@ extension WebAction {
     { result in
       switch result["verdict"]?.string {
       case "once": "Allowed, this once."
-      case "session": "Allowed, until the grant or the agent ends."
+      case "session": "Allowed, and such requests of this account too, until the grant or the agent ends."
       default: "Denied. The same request is not asked again for a minute."
       }
     }

@@ -76,7 +76,9 @@ struct ApprovalsPage {
       html.element("p", ["class": "hint"]) { html in
         html.literal("For the session: every ")
         html.name(approval.capability)
-        html.literal(" of this grant, until it or the agent ends.")
+        html.literal(" of this grant as ")
+        html.name(accounts.label(approval.account))
+        html.literal(", until the grant or the agent ends.")
       }
       html.literal("<div class=\"buttons\">")
       decide(&html, approval, "once", "Allow once", "main")

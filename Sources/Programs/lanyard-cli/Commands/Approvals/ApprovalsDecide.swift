@@ -7,7 +7,7 @@ struct ApprovalsAllow: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "allow", abstract: "Say yes to what waits.",
     discussion: """
-      A request is sent then, once. With --session, later requests of the same capability under the same grant are sent \
+      A request is sent then, once. With --session, later requests of the same capability, account and grant are sent \
       without asking, until the grant or the agent ends. Where the policy wants a step-up for this, your PIN is asked \
       for first.
 
@@ -23,7 +23,7 @@ struct ApprovalsAllow: ParsableCommand {
   @Argument(help: "What waits, as `lanyard approvals` shows it.", completion: .waitingDecisions)
   var id: String
 
-  @Flag(name: .long, help: "Also such requests from now on: this capability, under this grant.")
+  @Flag(name: .long, help: "Also such requests from now on: this capability, account and grant.")
   var session = false
 
   @Option(

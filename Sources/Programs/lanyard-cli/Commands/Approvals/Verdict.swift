@@ -66,7 +66,7 @@ enum Verdict: Equatable {
     switch (self, kind) {
     case (.deny, .request): "Denied. The program is told so; the same request is not asked again for a minute."
     case (.deny, .access): "Denied. The grant stays as it is."
-    case (.allowSession, _): "Allowed, and such requests of this grant too, until it or the agent ends."
+    case (.allowSession, _): "Allowed, and such requests of this account too, until the grant or the agent ends."
     case (_, .request): "Allowed once."
     case (.allowFor(let seconds), .access): "Allowed for \(Moment.spelledOut(seconds))."
     case (.allow, .access): "Allowed, until the grant ends."
