@@ -68,6 +68,23 @@ public struct HTTPURL: Hashable, Sendable {
   /// The URL in normal form.
   public var text: String { origin + path + (query.map { "?" + $0 } ?? "") }
 
+  /// The URL without escapes of unreserved characters, and with the hexadecimal digits of the others in upper case: two
+  /// spellings of one URL are the same text (RFC 3986 §6.2.2). For comparison only.
+  public var comparableText: String {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      // Two hexadecimal digits follow each `%`.
+      if byte == UInt8(ascii: "%"), let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+        PercentCoding.encode(CollectionOfOne(escaped)) { bytes.append($0) }
+        rest.removeFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// The URL with parameters appended to its own query, which is kept (RFC 6749 §3.1).
   public func adding(_ items: some Sequence<(String, String)>) -> String {
     let more = HTTPQuery.encode(items)

@@ -32,7 +32,7 @@ package struct RequestQuestion: Sendable {
   /// What a person is asked about; nil for a caller without an AI agent's grant.
   var approvable: Approvals.Request? {
     guard caller.isForAgent, let grant = caller.grant else { return nil }
-    return Approvals.Request(grant: grant, account: account, method: method, url: url.text)
+    return Approvals.Request(grant: grant, account: account, method: method, url: url)
   }
 }
 

@@ -15,14 +15,14 @@ public struct Approvals: Hashable, Sendable {
     public var grant: String
     public var account: AccountID
     public var method: String
-    /// In normal form.
-    public var url: String
+    /// For comparison.
+    private var url: String
 
-    public init(grant: String, account: AccountID, method: String, url: String) {
+    public init(grant: String, account: AccountID, method: String, url: HTTPURL) {
       self.grant = grant
       self.account = account
       self.method = method
-      self.url = url
+      self.url = url.comparableText
     }
   }
 

@@ -16,7 +16,7 @@ import Testing
   ) -> Approvals.Wish {
     let url = HTTPURL(url)!
     return Approvals.Wish(
-      request: Approvals.Request(grant: grant, account: account, method: method, url: url.text), client: "claude",
+      request: Approvals.Request(grant: grant, account: account, method: method, url: url), client: "claude",
       capabilities: capabilities, url: url, stepUp: nil, wait: .seconds(60))
   }
 
@@ -56,6 +56,7 @@ import Testing
       #expect(approvals.asks(other, by: 2, at: Self.moment(1)) == .isNew)
     }
     #expect(approvals.asks(Self.wish("HTTPS://API.test:443/tickets"), by: 2, at: Self.moment(1)) == .joins("a"))
+    #expect(approvals.asks(Self.wish("https://api.test/./%74ickets"), by: 3, at: Self.moment(1)) == .joins("a"))
   }
 
   @Test func sessionVerdict_isAboutTheCapabilityThatThePersonSees() {
@@ -125,6 +126,21 @@ import Testing
     #expect(Self.begin(&approvals, Self.wish(), "b", by: 2, at: 31) == .refused(left: .seconds(30)))
     #expect(approvals.asks(Self.wish("https://api.test/other"), by: 2, at: Self.moment(31)) == .isNew)
     #expect(approvals.asks(Self.wish(), by: 2, at: Self.moment(61)) == .isNew)
+  }
+
+  @Test("A declined URL that is spelled in another way is the declined one (RFC 3986 §6.2.2)")
+  func declinedURL_inAnotherSpelling_isNotAskedAbout() {
+    var approvals = Approvals()
+    _ = Self.begin(&approvals, Self.wish("https://api.test/w/x~1%2f?q=%c3%a9&a=b"))
+    _ = Self.decide(&approvals, .deny)
+    for same in ["/w/%78~1%2F?q=%C3%A9&a=b", "/%77/x%7E1%2f?%71=%c3%a9&a=b", "/w/./x~1%2f?q=%c3%A9&a=%62"] {
+      #expect(
+        approvals.asks(Self.wish("https://api.test" + same), by: 2, at: Self.moment(31)) == .refused(left: .seconds(30)))
+    }
+    // What a reserved character and its escape mean differs.
+    for other in ["/w/x~1/?q=%c3%a9&a=b", "/w/x~1%2f?q=%c3%a9%26a=b", "/w/x~1%252f?q=%c3%a9&a=b"] {
+      #expect(approvals.asks(Self.wish("https://api.test" + other), by: 2, at: Self.moment(31)) == .isNew)
+    }
   }
 
   @Test func requestThatNobodyDecidedAbout_isAskedAboutAgainAtOnce() {
