@@ -287,7 +287,7 @@ class OwnServerTests(Person):
         time.sleep(0.5)
         self.assertTrue(client.messages.empty())
         status[:] = ["allowed"]
-        self.assertIn("allowed", client.next()["result"]["content"][0]["text"])
+        self.assertIn("allowed: the person said yes", client.next()["result"]["content"][0]["text"])
         self.assertEqual(self.fake.params("access.request"), wish)
         status[:] = ["denied"]
         self.assertIn("Do not ask again", client.tool("ask_access", **wish)[0])
@@ -296,6 +296,13 @@ class OwnServerTests(Person):
         self.assertTrue(text.startswith("waiting"))
         self.assertIn("acr_1", text)
         self.assertFalse(is_error)
+
+    def test_ask_access_says_that_nobody_was_asked_where_the_grant_has_it_already(self):
+        client = self.serve(answers={"access.request": {"request": "acr_1", "status": "allowed"}})
+        text, is_error = client.tool("ask_access", origins=["https://api.example"], methods=["GET"], reason="To read.")
+        self.assertFalse(is_error)
+        self.assertTrue(text.startswith("allowed: your grant has all of this now, so this call asked nobody."), text)
+        self.assertIn("a body in a GET or HEAD", text)
 
     def slow(self):
         """An agent whose `request.send` waits, and what it hears of the wait."""

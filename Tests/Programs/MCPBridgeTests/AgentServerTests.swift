@@ -106,7 +106,9 @@ import Testing
   @Test(
     "after a refusal an AI agent is told to ask, to stop or to wait, and never to look for a credential",
     arguments: [
-      ("notPermitted", nil, "ask_access"), ("notPermitted", "grantRefused", "Tell the person: `lanyard grant create`"),
+      ("notPermitted", nil, "ask_access"), ("notPermitted", nil, "a body in a GET or HEAD"),
+      ("notPermitted", "tokenRepeated", "Do not send it again"),
+      ("notPermitted", "grantRefused", "Tell the person: `lanyard grant create`"),
       ("denied", "declined", "do not try another way"),
       ("denied", "notApproved", "send it again"), ("denied", "missingRole", "does not allow"),
       ("denied", "onlineRequired", "Send it again in a moment"), ("denied", "freshTokenRequired", "again in a moment"),
@@ -115,6 +117,13 @@ import Testing
   func nextStep(name: String, reason: String?, words: String) {
     let text = NextStep.text(after: name, reason: reason, in: .request)
     #expect(text.contains(words))
+  }
+
+  @Test("a grant that has all of a wish is no yes of the person, and the words tell what can't be asked for")
+  func nothingToAsk() {
+    let text = NextStep.nothingToAsk("acr_1")
+    #expect(text.hasPrefix("allowed: your grant has all of this now") && !text.contains("said yes"))
+    #expect(text.contains("an account that your grant does not have") && text.hasSuffix("(acr_1)"))
   }
 
   @Test func refusalOfTheProxy_keepsItsWords() throws {

@@ -10,8 +10,10 @@ public enum NextStep {
       Your grant has ended or was revoked, so nothing can be asked for under it either. Tell the person: `lanyard grant \
       create` makes another one.
       """
+    case ("notPermitted", "tokenRepeated"?):
+      "The answer had a token in it, which you never get. Do not send it again; tell the person."
     case ("notPermitted", _) where tool == .request:
-      "Your grant does not cover this request. Ask for it with ask_access: the origin, the method, and why."
+      "Your grant does not cover this request. Ask for it with ask_access: the origin, the method, and why. \(unasked)"
     case ("notPermitted", _):
       """
       Your grant does not cover the tool \(tool.rawValue). Go on without it, or ask for it with ask_access: the method \
@@ -49,6 +51,17 @@ public enum NextStep {
     default: "Tell the person."
     }
   }
+
+  /// What `ask_access` answers where the grant has all of it already. The person may have allowed it since the last call.
+  public static func nothingToAsk(_ request: String) -> String {
+    "allowed: your grant has all of this now, so this call asked nobody. \(unasked) (\(request))"
+  }
+
+  /// What a grant lacks and `access.request` has no member for.
+  private static let unasked = """
+    What can't be asked for: an account that your grant does not have (use one of the tool accounts, or tell the \
+    person), and a body in a GET or HEAD (send it without).
+    """
 
   /// The first words of a decision that nothing was done by.
   public static func words(for effect: String, reason: String?) -> String {

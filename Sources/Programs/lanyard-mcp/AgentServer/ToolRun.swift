@@ -138,9 +138,12 @@ struct ToolRun {
     let wait = Int(min(max(0, arguments.number("waitSeconds") ?? Self.usualAccessSeconds), 300)) * 1_000
     let began = MonotonicTime.now
     var toldAt = began
+    var hasWaited = false
     while true {
       let (request, status) = try askOnce()
       let now = MonotonicTime.now
+      if status == "allowed", !hasWaited { return ToolResult(NextStep.nothingToAsk(request)) }
+      hasWaited = true
       guard status == "waiting", now - began < wait else { return Self.access(request, status) }
       if now - toldAt >= Self.progressMilliseconds {
         toldAt = now
