@@ -6,14 +6,17 @@ public struct ParameterProblem: Sendable {
   public let expected: String
 
   /// One line for a person: what the value should be.
-  public var hint: String { "Expected for \(name): \(expectation)." }
+  public var hint: String { "Expected for \(name { Self.names[$0] ?? Self.spelledOut($0) }): \(expectation)." }
 
-  /// The part of the command line that the parameter came from.
-  var name: String {
+  /// As `hint`, for a program whose own arguments have the names of the contract's parameters.
+  public var parameterHint: String { "Expected for \(name { $0 }): \(expectation)." }
+
+  /// `word`: the part of the command line, or of another call, that the parameter of this name came from.
+  private func name(_ word: (String) -> String) -> String {
     let steps = path.split(separator: "/").filter { Int($0) == nil }
     guard let step = steps.last else { return "the parameters" }
     if steps.count == 2, steps[0] == "headers" { return "the header \(step)" }
-    return Self.names[String(step)] ?? Self.spelledOut(step)
+    return word(String(step))
   }
 
   /// The expected value in plain words, without patterns and JSON types.
@@ -55,6 +58,7 @@ public struct ParameterProblem: Sendable {
     "account": "an alias, an id or @active", "accounts": "an alias, an id or @active",
     "alias": "up to 64 letters, digits and . _ @ -, beginning with a letter or digit, and not with acc_",
     "at": "an instant like 2030-01-01T00:00:00Z",
+    "bodyBase64": "bytes in Base64, with letters, digits, + and /",
     "capability": "up to 128 letters, digits and . _ : -, beginning with a letter or digit",
     "grant": "a grant as `lanyard grant list` shows it",
     "methods": "a method, a name space with .* behind it, or *",
@@ -67,7 +71,7 @@ public struct ParameterProblem: Sendable {
   ]
 
   /// `graceSeconds` as "grace seconds".
-  private static func spelledOut(_ name: Substring) -> String {
+  private static func spelledOut(_ name: String) -> String {
     name.reduce(into: "") { text, letter in
       if letter.isUppercase { text += " \(letter.lowercased())" } else { text.append(letter) }
     }

@@ -241,6 +241,28 @@ class OwnServerTests(Person):
                 self.assertIn(f"({error.body['data']['name']})", text)
                 self.assertIn(step, text.split("\nNext: ")[1])
 
+    def test_a_refused_argument_has_the_name_that_the_tool_gives_it(self):
+        refusals = [
+            ("/idempotencyKey", "printable ASCII without a space at either end",
+             "Expected for idempotencyKey: printable ASCII without a space at either end."),
+            ("/origins/0", "an origin, such as https://api.example, without a path",
+             "Expected for origins: an origin, such as https://api.example, without a path."),
+            ("/bodyBase64", "string like ^[A-Za-z0-9+/]*[=]{0,2}$",
+             "Expected for bodyBase64: bytes in Base64, with letters, digits, + and /."),
+            ("/headers/Cookie", "a header field that a caller may set",
+             "Expected for the header Cookie: a header field that a caller may set."),
+        ]
+        current = []
+        client = self.serve(answers={"request.send": lambda *_: current[0]})
+        for path, expected, told in refusals:
+            with self.subTest(path):
+                current[:] = [Error(
+                    -32602, "invalidParams", "A parameter is not valid: see data.path and data.expected.", path=path,
+                    expected=expected)]
+                text, is_error = client.tool("request", url="https://api.example/")
+                self.assertTrue(is_error)
+                self.assertEqual(text.split("\n")[1:], [f"Next: Correct the arguments. {told}"])
+
     def test_no_agent_is_an_error_of_the_tool_too(self):
         client = self.serve()
         self.fake.close()
@@ -257,6 +279,7 @@ class OwnServerTests(Person):
             ("request", {"url": "https://a.example", "headers": {"a": 1}}, "value is a text"),
             ("ask_access", {"origins": "https://a.example", "reason": "x"}, "origins is a list of texts"),
             ("ask_access", {"origins": ["https://a.example"]}, "reason is missing"),
+            ("request", {"url": "https://a.example", "timeoutSeconds": 0}, "timeoutSeconds is a whole number from 1 to 3600"),
             ("can", {"capability": None}, "capability is missing"),
         ):
             with self.subTest(arguments):

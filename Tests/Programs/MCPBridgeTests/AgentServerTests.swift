@@ -85,6 +85,26 @@ import Testing
     #expect(throws: ToolArguments.Problem.self) { try arguments(tool.rawValue, #"{"token":"x"}"#) }
   }
 
+  @Test(
+    "a number is within the bounds of its schema",
+    arguments: [("request", "timeoutSeconds"), ("ask_access", "waitSeconds")])
+  func bounds(tool: String, name: String) throws {
+    let list = try #require(try reply(#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#))
+    let (least, most) = try withJSON(list) { root in
+      let found = try #require(root["result"]?["tools"]?.elements.first { $0["name"]?.string == tool })
+      let number = try #require(found["inputSchema"]?["properties"]?.members.first { $0.key.string == name }?.value)
+      return (try #require(number["minimum"]?.integer), try #require(number["maximum"]?.integer))
+    }
+    func read(_ number: Int64) throws -> Int64? {
+      let rest = tool == "request" ? #""url":"u""# : #""origins":["o"],"reason":"r""#
+      return try arguments(tool, #"{\#(rest),"\#(name)":\#(number)}"#)?.number(name)
+    }
+    #expect(try read(least) == least && read(most) == most)
+    for number in [least - 1, most + 1] {
+      #expect(throws: ToolArguments.Problem.self) { try read(number) }
+    }
+  }
+
   @Test func anUnknownToolHasNoArguments() throws {
     #expect(try arguments("token", "{}") == nil)
     #expect(try arguments("accounts", "null")?.tool == .accounts)
@@ -112,6 +132,7 @@ import Testing
       ("denied", "declined", "do not try another way"),
       ("denied", "notApproved", "send it again"), ("denied", "missingRole", "does not allow"),
       ("denied", "onlineRequired", "Send it again in a moment"), ("denied", "freshTokenRequired", "again in a moment"),
+      ("overloaded", "responseTooLarge", "Ask for less at once"), ("overloaded", nil, "Try again later"),
       ("signedOut", nil, "never ask for a password"), ("somethingNew", nil, "Tell the person"),
     ] as [(String, String?, String)])
   func nextStep(name: String, reason: String?, words: String) {

@@ -44,6 +44,11 @@ public enum NextStep {
     case ("signedOut", _), ("reauthenticationRequired", _), ("interactionRequired", _), ("dataLocked", _),
       ("agentLocked", _), ("accountLocked", _):
       "Only the person can do that. Tell them; never ask for a password, key or code yourself."
+    case ("overloaded", "responseTooLarge"?):
+      """
+      Ask for less at once, such as one page or fewer fields: the same request gets the same answer. A change may have had \
+      its effect: read before you send it again.
+      """
     case ("offline", _), ("providerUnavailable", _), ("timedOut", _), ("overloaded", _), ("noAgent", _),
       ("wentAway", _):
       "Try again later. A change whose outcome is unknown may have had its effect: read before you send it again."

@@ -35,8 +35,10 @@ public struct ToolArguments: Sendable {
         // A model often fills in what it leaves out.
         case (_, .null): break
         case (.text, .string): texts[name] = value.string
-        case (.number, .number):
-          guard let number = value.integer else { throw Problem(text: "\(name) is a whole number.") }
+        case (.number(let bounds), .number):
+          guard let number = value.integer, bounds.contains(number) else {
+            throw Problem(text: "\(name) is \(kind.words).")
+          }
           numbers[name] = number
         case (.list, .array):
           let items = value.elements.map(\.string)
@@ -63,12 +65,13 @@ public struct ToolArguments: Sendable {
   public func list(_ name: String) -> [String] { lists[name] ?? [] }
 
   private enum Kind {
-    case text, number, list, fields
+    case text, list, fields
+    case number(ClosedRange<Int64>)
 
     var words: String {
       switch self {
       case .text: "a text"
-      case .number: "a whole number"
+      case .number(let bounds): "a whole number from \(bounds.lowerBound) to \(bounds.upperBound)"
       case .list: "a list of texts"
       case .fields: "an object of texts"
       }
@@ -81,10 +84,10 @@ public struct ToolArguments: Sendable {
     .can: ["capability": .text, "account": .text],
     .request: [
       "url": .text, "method": .text, "headers": .fields, "body": .text, "bodyBase64": .text, "idempotencyKey": .text,
-      "account": .text, "timeoutSeconds": .number,
+      "account": .text, "timeoutSeconds": .number(1...3600),
     ],
     .askAccess: [
-      "origins": .list, "methods": .list, "capabilities": .list, "reason": .text, "waitSeconds": .number,
+      "origins": .list, "methods": .list, "capabilities": .list, "reason": .text, "waitSeconds": .number(0...300),
     ],
     .operations: ["account": .text, "status": .text],
   ]

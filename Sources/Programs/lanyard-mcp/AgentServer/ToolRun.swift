@@ -36,11 +36,12 @@ struct ToolRun {
   private static func result(of failure: CommandFailure, in tool: AgentTool) -> ToolResult {
     let reason = failure.denialReason
     let told = Text.shown(failure.message + (reason.map { " Reason: \($0)." } ?? ""))
-    let hints = failure.hints.map { Text.shown($0) }
+    // The tools' arguments have the names of the contract's parameters.
+    let expected = failure.problem.map { " " + Text.shown($0.parameterHint) } ?? ""
+    let hints = failure.hints.filter { $0 != failure.problem?.hint }.map { Text.shown($0) }
     let forPerson = hints.isEmpty ? "" : "\nFor the person: " + hints.joined(separator: " ")
-    return ToolResult(
-      "\(told) (\(failure.name))\nNext: \(NextStep.text(after: failure.name, reason: reason, in: tool))\(forPerson)",
-      isError: true)
+    let next = NextStep.text(after: failure.name, reason: reason, in: tool) + expected
+    return ToolResult("\(told) (\(failure.name))\nNext: \(next)\(forPerson)", isError: true)
   }
 
   private var account: String { arguments.text("account") ?? server.options.account }
@@ -135,7 +136,7 @@ struct ToolRun {
   }
 
   private func askAccess() throws(CommandFailure) -> ToolResult {
-    let wait = Int(min(max(0, arguments.number("waitSeconds") ?? Self.usualAccessSeconds), 300)) * 1_000
+    let wait = Int(arguments.number("waitSeconds") ?? Self.usualAccessSeconds) * 1_000
     let began = MonotonicTime.now
     var toldAt = began
     var hasWaited = false
