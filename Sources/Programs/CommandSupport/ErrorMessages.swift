@@ -10,7 +10,9 @@ public enum ErrorMessages {
   /// The failure and its consequences, for the person. `reason`: `data.reason`.
   static func message(code: Int64, _ message: String?, reason: String? = nil) -> String {
     guard code != methodNotFound else { return "The running agent does not know this command." }
-    if code == 4001, let missing = reason.flatMap(MissingApproval.init) { return missing.message }
+    if code == 4001, let missing = reason.flatMap(MissingApproval.init) {
+      return missing.message + " It was not sent, or its redirect was not followed."
+    }
     guard let message else { return "The agent refused this command." }
     // Some messages refer to `data`, which only programs see; the hints show its contents.
     if message.contains("data.path") { return "The agent did not accept a value of this command. Nothing was changed." }

@@ -8,8 +8,8 @@ public enum MissingApproval: String, Sendable {
   /// What happened, for the person and for a program.
   public var message: String {
     switch self {
-    case .notApproved: "This request needs a person's yes, and none came in time. Nothing was sent."
-    case .declined: "A person said no to this request. Nothing was sent."
+    case .notApproved: "This request needs a person's yes, and none came in time."
+    case .declined: "A person said no to this request."
     }
   }
 

@@ -14,7 +14,8 @@ extension Refusal {
     let sentence = Text.shown(failure.message + hints)
     switch failure.name {
     case "denied" where missing != nil:
-      self.init(403, missing?.rawValue ?? failure.name, "\(missing?.message ?? "") \(missing?.hint ?? "")")
+      let told = [missing?.message, "Nothing was sent.", missing?.hint].compactMap(\.self)
+      self.init(403, missing?.rawValue ?? failure.name, told.joined(separator: " "))
     case "denied" where details.reason == "budgetExceeded":
       let seconds = details.retryAfterMilliseconds.map { max(1, ($0 + 999) / 1000) }
       let wait = seconds.map { " Try again in \($0) s." } ?? ""

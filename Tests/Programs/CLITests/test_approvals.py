@@ -333,12 +333,12 @@ class RefusalTests(Person):
 
     def test_without_an_answer_in_time(self):
         told = self.refusal("notApproved")
-        self.assertIn("needs a person's yes, and none came in time. Nothing was sent.", told)
+        self.assertIn("needs a person's yes, and none came in time. It was not sent, or", told)
         self.assertIn("`lanyard approvals --watch`", told)
 
     def test_a_no(self):
         told = self.refusal("declined")
-        self.assertIn("A person said no to this request. Nothing was sent.", told)
+        self.assertIn("A person said no to this request. It was not sent, or its redirect was not followed.", told)
         self.assertIn("refused for a minute", told)
 
 
@@ -395,7 +395,7 @@ class RealApprovalTests(RealProvider):
         process = self.ask()
         [found] = self.waiting()
         self.answer("approvals", "deny", found["approval"])
-        self.assertIn("A person said no to this request. Nothing was sent.", self.end(process, 6)[1])
+        self.assertIn("A person said no to this request. It was not sent, or its redirect was not followed.", self.end(process, 6)[1])
         self.assertIn("A person said no", self.end(self.ask(), 6)[1])
         self.waiting(0)
         self.assertIn("does not wait any more", self.refused(1, "approvals", "allow", found["approval"]))
@@ -408,7 +408,7 @@ class RealApprovalTests(RealProvider):
 
     def test_nobody_decides_in_time(self):
         self.approve(waitSeconds=1)
-        self.assertIn("none came in time. Nothing was sent.", self.end(self.ask(), 6)[1])
+        self.assertIn("none came in time. It was not sent, or", self.end(self.ask(), 6)[1])
         self.waiting(0)
 
     def test_a_program_that_ends_withdraws_its_request(self):

@@ -85,7 +85,7 @@ extension AgentFailure {
       `operation.list` shows which wait for the person; `operation.cancel` removes one.
       """
     case .denied(let recorded) where recorded.decision.retryAfter != nil:
-      "The policy's hourly budget for this is used up; data.decision says when it is allowed again. Nothing was sent or changed."
+      "The policy's hourly budget for this is used up; data.decision says when it is allowed again. Nothing was stored or changed."
     case .denied: "The policy does not allow this now; data.decision says why. Nothing was stored or changed."
     case .unapproved(let refusal, _): refusal.message
     case .challenged: "The resource server demands a new sign-in; data says how."
@@ -189,13 +189,13 @@ extension ConfirmationRefusal {
   fileprivate static let wantedMessage =
     """
     The policy requires a step-up first: `lanyard step-up`, or `lanyard step-up --pinentry` where the method is \
-    `pinentry`. Nothing was sent or changed.
+    `pinentry`. Nothing was changed.
     """
 
   fileprivate var message: String {
     switch self {
-    case .declined: "The person did not confirm this. Nothing was sent or changed."
-    case .timedOut: "The person did not confirm this in time. Nothing was sent or changed."
+    case .declined: "The person did not confirm this. Nothing was changed."
+    case .timedOut: "The person did not confirm this in time. Nothing was changed."
     case .unavailable: PromptFailure.unavailableMessage
     case .paused: "The person did not confirm the last question a moment ago, so the agent does not ask again yet."
     }
@@ -203,13 +203,16 @@ extension ConfirmationRefusal {
 }
 
 extension ApprovalRefusal {
+  /// The approval may have been that of a redirect's target, after the first request was sent.
   fileprivate var message: String {
     switch self {
     case .declined:
-      "A person declined this request, and is not asked about the same one for a minute. Nothing was sent."
-    case .notApproved: "No person approved this request in time. Nothing was sent; it may be asked again."
+      "A person declined this request, and is not asked about the same one for a minute. \(Self.unsent)."
+    case .notApproved: "No person approved this request in time. \(Self.unsent); it may be asked again."
     }
   }
+
+  private static let unsent = "It was not sent, or its redirect was not followed"
 }
 
 extension CallerFailure {
