@@ -88,7 +88,7 @@ struct PageTests {
       "<bdi>claude</bdi> wants to send", "<b class=\"method\">POST</b>", "<bdi>api.example</bdi>",
       "<bdi>/tickets/17?notify</bdi>",
       "13:06</time> without your word", "2 wait with it",
-      "For the session: every <bdi>ticket.comment</bdi> of this grant as <bdi>work</bdi>, until the grant or the agent ends.",
+      "every <bdi>ticket.comment</bdi> of this grant as <bdi>work</bdi>, until the grant or the agent ends.",
       "<code>lanyard step-up -u <bdi>work</bdi></code>", "value=\"once\"", "value=\"session\"",
       "value=\"deny\"", "<blockquote><bdi>To comment on tickets.</bdi></blockquote>", "value=\"allow\"",
     ] { #expect(html.contains(text), "\(text)") }

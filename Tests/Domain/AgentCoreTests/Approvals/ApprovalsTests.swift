@@ -134,8 +134,8 @@ import Testing
     _ = Self.begin(&approvals, Self.wish("https://api.test/w/x~1%2f?q=%c3%a9&a=b"))
     _ = Self.decide(&approvals, .deny)
     for same in ["/w/%78~1%2F?q=%C3%A9&a=b", "/%77/x%7E1%2f?%71=%c3%a9&a=b", "/w/./x~1%2f?q=%c3%A9&a=%62"] {
-      #expect(
-        approvals.asks(Self.wish("https://api.test" + same), by: 2, at: Self.moment(31)) == .refused(left: .seconds(30)))
+      let again = approvals.asks(Self.wish("https://api.test" + same), by: 2, at: Self.moment(31))
+      #expect(again == .refused(left: .seconds(30)))
     }
     // What a reserved character and its escape mean differs.
     for other in ["/w/x~1/?q=%c3%a9&a=b", "/w/x~1%2f?q=%c3%a9%26a=b", "/w/x~1%252f?q=%c3%a9&a=b"] {
