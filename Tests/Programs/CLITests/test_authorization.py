@@ -195,6 +195,22 @@ class PolicyTests(Person):
         self.assertIn("no problems", done.stdout)
         self.assertEqual(" ".join(done.stderr.split()), line)
 
+    def test_approve_without_requests_is_told_to_have_no_effect(self):
+        policy = {"name": "field", "version": 2, "tiers": {"asked": {"approve": {"waitSeconds": 60}}}, "capabilities": {
+            "own": {"kind": "write", "approve": {"waitSeconds": 60}}, "tier": {"kind": "write", "tier": "asked"},
+            "named": {"kind": "write", "tier": "asked",
+                      "requests": [{"origin": "https://api.example", "methods": ["POST"], "path": "/*"}]}}}
+        idle = "`approve` has no effect, since requests alone wait and this names no `requests`"
+        self.fake.answers["policy.validate"] = {"name": "field", "version": 2}
+        done = self.lanyard("policy", "check", "-", input=json.dumps(policy))
+        self.assertEqual(" ".join(done.stderr.split()), (
+            f"own: {idle} tier: {idle} "
+            "named: decides POST https://api.example/*; a person approves what an AI agent sends"))
+        self.fake.answers["policy.set"] = {"name": "field", "version": 2}
+        self.fake.answers["provider.list"] = {"providers": [{**IDP, "policy": "field"}]}
+        done = self.lanyard("policy", "set", "-", input=json.dumps(policy))
+        self.assertEqual(" ".join(done.stderr.split()), f"own: {idle}. tier: {idle}.")
+
     def test_show_prints_a_document_that_set_accepts(self):
         self.fake.answers["policy.set"] = {"name": "field", "version": 2, "previousVersion": 2}
         self.fake.answers["provider.list"] = {"providers": [{**IDP, "policy": "field"}]}

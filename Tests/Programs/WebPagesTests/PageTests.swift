@@ -195,6 +195,15 @@ struct PageTests {
       "<small><bdi>allowed offline for: 2 days",
       "your approval", "offline for 2 days", "POST https://api.example/tickets/*", "&quot;waitSeconds&quot;: 120",
     ] { #expect(html.contains(text), "\(text)") }
+    let withoutRequests = Sample.html(.policies, query) { value in
+      guard case .object(var members) = value, members["policy"]?["capabilities"] != nil else { return value }
+      members["policy"] = [
+        "name": "assistant", "version": 3,
+        "capabilities": ["ticket.comment": ["kind": "write", "approve": ["waitSeconds": 120]]],
+      ]
+      return .object(members)
+    }
+    #expect(!withoutRequests.contains("your approval"), "nothing waits")
     // The one check that failed says nothing twice.
     #expect(!html.contains("<li><bdi>Offline window expired"))
     let bare = Sample.html(.policies, query) { value in

@@ -255,7 +255,8 @@ struct PoliciesPage {
   private static func wants(_ rules: JSONValue, _ tier: JSONValue?) -> [String] {
     func value(_ name: String) -> JSONValue? { rules[name] ?? tier?[name] }
     var wants: [String] = []
-    if value("approve") != nil { wants.append("your approval") }
+    // Requests alone wait.
+    if value("approve") != nil, rules["requests"] != nil { wants.append("your approval") }
     if let method = value("stepUp")?["method"]?.string {
       wants.append(method == "pin" ? "your PIN" : "your confirmation")
     }

@@ -43,6 +43,11 @@ struct PolicyFile: ~Copyable {
     input.withBytes { bytes in tape.withRoot(of: bytes) { PolicyOverview.lines($0) } }
   }
 
+  /// What in it has no effect, though its author may think so.
+  var idleApprovals: [String] {
+    input.withBytes { bytes in tape.withRoot(of: bytes) { PolicyOverview.idleApprovals($0) } }
+  }
+
   /// Writes the document as a member, on one line.
   borrowing func write(_ member: StaticString, to writer: inout JSONWriter) {
     input.withBytes { bytes in

@@ -47,6 +47,7 @@ struct PolicySet: ParsableCommand {
           Output.done(
             Text.shown(
               "\(result["name"]?.string ?? name), version \(result["version"]?.text ?? ""), is set.\(previous)"))
+          for line in document.idleApprovals { Output.note(Text.shown(line)) }
         })
     } catch {
       throw document.explaining(error)
