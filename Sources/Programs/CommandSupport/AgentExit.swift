@@ -59,7 +59,7 @@ public enum AgentExit {
   var hints: [String] {
     switch self {
     case .alreadyRunning: [Self.hintIfHeld]
-    case .unsafeDirectory: ["Only you may have access to the agent's directories: `chmod 700` them, or choose others."]
+    case .unsafeDirectory: ["`lanyard doctor` says which directory is at fault, and what helps."]
     case .storeFailure where Self.isDiskFull: ["The disk under it is full: make room there, then try again."]
     case .storeFailure, .vaultNotOpened: ["`lanyard doctor` says what is wrong with the store."]
     default: []

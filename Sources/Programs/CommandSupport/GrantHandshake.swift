@@ -88,7 +88,7 @@ public enum GrantHandshake {
       throw CommandFailure(
         .other, name: "unsafeGrant", "The grant in \(path) does not belong to you alone, so it was not used.",
         hints: [
-          "Set its mode: `chmod 600 \(ErrorMessages.shellWord(path))`.",
+          "Set its mode: \(PathAdvice.closing(file: path)).",
           isOwners
             ? "If others could read it, then end the agent: `lanyard stop`. The next one writes another grant."
             // With the grant these commands are not allowed.

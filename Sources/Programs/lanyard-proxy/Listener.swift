@@ -55,14 +55,16 @@ final class Listener: Sendable {
     let folder = lanyard_open_directory(directory)
     guard folder >= 0 else {
       var missing = failure("The directory \(directory) can't be opened", -folder)
-      if folder == -ENOENT { missing.hints = ["`mkdir -p -m 700 \(directory)`"] }
+      if folder == -ENOENT { missing.hints = [PathAdvice.making(directory: directory)] }
       throw missing
     }
     defer { close(folder) }
     guard (try? FileRule.privateDirectory.check(folder)) != nil else {
       throw .usage(
         "The directory \(directory) has to be yours alone. The proxy was not started.",
-        hints: ["`chmod 700 \(directory)`"])
+        hints: [
+          PathAdvice.closing(directory: directory, otherwise: "Choose a directory of your own: others may need this one.")
+        ])
     }
     var descriptor = lanyard_bind_unix(path)
     if descriptor == -EADDRINUSE, isLeft(path) {

@@ -875,7 +875,7 @@ class AgentHintTests(Following):
         self.follow(told, "lanyard key rotate")
 
     def test_a_passphrase_that_others_can_read_is_refused_everywhere_with_the_command_that_helps(self):
-        secret = os.path.join(self.home, "pw")
+        secret = os.path.join(self.home, "pw; touch pwn")
         with open(secret, "w", encoding="utf-8") as file:
             file.write("not-a-real-passphrase\n")
         backup = os.path.join(self.home, "backup")

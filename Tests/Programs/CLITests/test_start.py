@@ -120,7 +120,7 @@ class StartTests(Person):
                 self.assertIn(expected, told)
                 self.assertIn(f"It said: reason {code}", told)
                 self.assertIn(os.path.join(self.state, "agent.log"), told)
-                self.assertEqual("`lanyard doctor`" in told, code in (74, 76))
+                self.assertEqual("`lanyard doctor`" in told, code in (73, 74, 76))
 
     def test_another_agent_on_the_same_state_is_told(self):
         self.write_agent("sys.exit(75)")

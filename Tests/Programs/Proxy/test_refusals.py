@@ -197,8 +197,14 @@ class Starting(ProxyFixture):
     def test_a_socket_wants_a_directory_of_the_persons_alone(self) -> None:
         folder = self.directory()
         self.assertIn(f"`mkdir -p -m 700 {folder}/none`", self.refused("--socket", folder + "/none/proxy.sock", exit_code=1))
+        self.assertIn(f"`mkdir -p -m 700 '{folder}/a b'`", self.refused("--socket", folder + "/a b/proxy.sock", exit_code=1))
         os.chmod(folder, 0o755)
-        self.assertIn("chmod 700", self.refused("--socket", folder + "/proxy.sock", exit_code=2))
+        told = self.refused("--socket", folder + "/proxy.sock", exit_code=2)
+        self.assertIn("Choose a directory of your own", told)
+        self.assertNotIn("chmod", told)
+        own = folder + "/lanyard"
+        os.mkdir(own, 0o755)
+        self.assertIn(f"`chmod 700 {own}`", self.refused("--socket", own + "/proxy.sock", exit_code=2))
         os.chmod(folder, 0o700)
         proxy = self.proxy("--socket", folder + "/proxy.sock")
         self.assertEqual(os.stat(folder + "/proxy.sock").st_mode & 0o777, 0o600)

@@ -157,7 +157,9 @@ struct SandboxPlaces {
       throw CommandFailure(
         .other, name: "output",
         "\(Text.shown(kept.outside)) is not a directory that only you can use. The command was not run.",
-        hints: ["`chmod 700` makes it one."])
+        hints: [
+          PathAdvice.closing(directory: kept.outside, otherwise: "Let the profile keep a directory of your own.")
+        ])
     }
   }
 }
