@@ -43,6 +43,17 @@ public enum Agent {
     return try AgentStarter(socket: path, tellsWaiting: tellsWaiting).start()
   }
 
+  /// Why no agent could be started for this socket; nil if nothing at its place hinders one. Starts and keeps nothing.
+  public static func obstacle(toStartAt socket: String) -> CommandFailure? {
+    do throws(CommandFailure) {
+      _ = try connection(to: socket)
+      try AgentStarter(socket: socket, tellsWaiting: false).checkDirectory()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
   /// Connects to the socket at `path`; nil if no process listens there.
   static func connection(to path: String) throws(CommandFailure) -> AgentConnection? {
     let socket = lanyard_connect_unix(path)
@@ -51,7 +62,10 @@ public enum Agent {
       case ENOENT, ECONNREFUSED, ENOTDIR: return nil
       default:
         throw CommandFailure(
-          .noAgent, name: "noAgent", "The agent's socket \(path) can't be reached: \(SystemError.message(-socket)).")
+          .noAgent, name: "noAgent", "The agent's socket \(path) can't be reached: \(SystemError.message(-socket)).",
+          hints: [
+            "Set LANYARD_SOCKET to a path of at most 107 bytes in a directory of yours with mode 0700."
+          ])
       }
     }
     // Check before the first request: another user may have bound this path to read requests and forge answers.

@@ -13,9 +13,10 @@ struct AgentLog {
   private let startsAt: Int
 
   init() {
-    guard let directory = AgentPaths.stateDirectory else {
+    let directory: String
+    do throws(CommandFailure) { directory = try AgentPaths.state() } catch {
       (path, descriptor, startsAt) = (nil, -1, 0)
-      problem = "The agent has no state directory: HOME is not set."
+      problem = error.message
       return
     }
     let error = makeDirectories(directory)

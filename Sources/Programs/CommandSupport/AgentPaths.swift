@@ -18,17 +18,24 @@ public enum AgentPaths {
     }
   }
 
-  /// The state directory: `$LANYARD_STATE_DIR`, else `$XDG_STATE_HOME/lanyard`, else `~/.local/state/lanyard`.
-  public static var stateDirectory: String? {
-    if let directory = Environment.value("LANYARD_STATE_DIR") { return directory }
-    if let home = Environment.value("XDG_STATE_HOME") { return "\(home)/lanyard" }
-    return Environment.value("HOME").map { "\($0)/.local/state/lanyard" }
+  /// The state directory (`StatePlace`).
+  public static func state() throws(CommandFailure) -> String {
+    do throws(StatePlace.Fault) {
+      return try StatePlace.path(environment: Environment.value)
+    } catch {
+      throw CommandFailure(
+        .other, name: "system", error.description, hints: ["Set HOME or LANYARD_STATE_DIR to an absolute path."])
+    }
   }
+
+  /// The same; nil if it has no place.
+  public static var stateDirectory: String? { try? state() }
 
   /// The directory of the rollback anchors: `$XDG_CONFIG_HOME/lanyard/anchors`, else below `~/.config`.
   public static var anchorDirectory: String? {
-    if let home = Environment.value("XDG_CONFIG_HOME") { return "\(home)/lanyard/anchors" }
-    return Environment.value("HOME").map { "\($0)/.config/lanyard/anchors" }
+    if let home = Environment.value("XDG_CONFIG_HOME"), home.hasPrefix("/") { return "\(home)/lanyard/anchors" }
+    guard let home = Environment.value("HOME"), home.hasPrefix("/") else { return nil }
+    return "\(home)/.config/lanyard/anchors"
   }
 
   /// Nil if it is gone.
@@ -42,6 +49,16 @@ public enum AgentPaths {
   public static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let workingDirectory else { return path }
     return workingDirectory == "/" ? "/\(path)" : "\(workingDirectory)/\(path)"
+  }
+
+  /// The error with which no directory can be made in this one; 0 if one can. Only an attempt shows it for the superuser,
+  /// whom no mode binds: it makes an empty directory and removes it.
+  public static func obstacle(toMakingIn directory: String) -> Int32 {
+    var name = "\(directory)/.lanyard-XXXXXX".utf8CString
+    return name.withUnsafeMutableBufferPointer { name in
+      guard mkdtemp(name.baseAddress!) != nil else { return errno }
+      return rmdir(name.baseAddress!) == 0 ? 0 : errno
+    }
   }
 
   /// The directory part of a path.

@@ -56,23 +56,34 @@ struct AgentStarter {
   private func openLock() throws(CommandFailure) -> Int32 {
     let directory = AgentPaths.directory(of: socket)
     let error = makeDirectory(directory)
-    guard error == 0 else {
-      throw noDirectory("The directory \(directory) for its socket can't be created: \(SystemError.message(error)).")
-    }
+    guard error == 0 else { throw noDirectory(directory, "created", error) }
     let lock = open("\(directory)/start.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard lock >= 0 else {
-      throw noDirectory("The directory \(directory) for its socket can't be written: \(SystemError.message(errno)).")
-    }
+    guard lock >= 0 else { throw noDirectory(directory, "written", errno) }
     // The umask may have removed permissions of the owner: the next command opens it, too.
     fchmod(lock, 0o600)
     return lock
   }
 
+  /// Throws as `start` would for want of a directory for the socket, and leaves none behind.
+  func checkDirectory() throws(CommandFailure) {
+    let directory = AgentPaths.directory(of: socket)
+    var status = stat()
+    if lstat(directory, &status) == 0 {
+      guard access(directory, W_OK | X_OK) == 0 else { throw noDirectory(directory, "written", errno) }
+    } else {
+      let error = AgentPaths.obstacle(toMakingIn: AgentPaths.directory(of: directory))
+      guard error == 0 else { throw noDirectory(directory, "created", error) }
+    }
+  }
+
   /// After `su`, in containers and under WSL the variable may name a directory of another user, or one that was never made.
-  private func noDirectory(_ reason: String) -> CommandFailure {
+  private func noDirectory(_ directory: String, _ done: String, _ error: Int32) -> CommandFailure {
+    let reason = "The directory \(directory) for its socket can't be \(done): \(SystemError.message(error))."
     guard Environment.value("LANYARD_SOCKET") == nil, let named = Environment.value("XDG_RUNTIME_DIR"),
       let other = try? SocketPlace().path(environment: { _ in nil })
-    else { return failure(reason) }
+    else {
+      return failure(reason, hints: ["Set LANYARD_SOCKET to a path in a directory of yours with mode 0700."])
+    }
     return failure(
       reason,
       hints: [

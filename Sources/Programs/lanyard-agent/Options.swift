@@ -177,12 +177,9 @@ struct Options {
   private static let longestIdleSeconds: Int64 = 31_536_000
 
   private static func standardStateDirectory(_ environment: (String) -> String?) throws(Ending) -> String {
-    if let directory = environment("LANYARD_STATE_DIR") { return directory }
-    if let base = environment("XDG_STATE_HOME"), base.hasPrefix("/") { return base + "/lanyard" }
-    guard let home = environment("HOME"), home.hasPrefix("/") else {
-      throw .usage("HOME is not set, so the agent has no state directory. Give --state-dir.")
+    do throws(StatePlace.Fault) { return try StatePlace.path(environment: environment) } catch {
+      throw .usage("\(error.description) Set it, or give --state-dir.")
     }
-    return home + "/.local/state/lanyard"
   }
 
   private static func configurationDirectory(_ environment: (String) -> String?) -> String? {

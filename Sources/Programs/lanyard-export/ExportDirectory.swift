@@ -19,10 +19,7 @@ struct ExportDirectory: Sendable {
   ///
   /// - Throws: a failure for a directory that others may write or read.
   init(creates: Bool = true) throws(CommandFailure) {
-    guard let state = AgentPaths.stateDirectory else {
-      throw CommandFailure(.other, name: "system", "HOME is not set, so the state directory is not known.")
-    }
-    self.state = state
+    state = try AgentPaths.state()
     path = "\(state)/export"
     if creates {
       let error = makeDirectory(path)

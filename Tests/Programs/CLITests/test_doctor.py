@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -376,6 +377,90 @@ class RealDoctorTests(Doctor, RealProvider):
     def test_a_token_that_waits_to_be_revoked(self):
         self.answer("logout", "work", "--offline")
         self.one(self.doctor(0), "revocations", NOTICE)
+
+
+@unittest.skipIf(MISSING, f"not built: {', '.join(MISSING)}")
+class StoppedDoctorTests(Doctor, Person):
+    """A machine on which no agent runs, and none may be able to."""
+
+    def setUp(self):
+        super().setUp()
+        self.environment.pop("LANYARD_NO_START")
+
+    def test_no_other_mode_is_advised_for_a_directory_of_the_system(self):
+        for socket in ("/tmp/lanyard-test-agent.sock", "/etc/passwd", "/etc/passwd/agent.sock"):
+            with self.subTest(socket):
+                self.environment["LANYARD_SOCKET"] = socket
+                found = self.one(self.doctor(1), "socketDirectory", PROBLEM)
+                self.assertEqual(found["remedies"], ["Choose a directory of your own by LANYARD_SOCKET."])
+
+    def test_the_mode_of_a_directory_of_the_person_is_advised_and_helps(self):
+        for state in (os.path.join(self.home, "it's; touch pwn"), os.path.join(self.place, "elsewhere", "lanyard")):
+            with self.subTest(state):
+                os.makedirs(state, mode=0o755)
+                os.chmod(state, 0o755)
+                self.environment["LANYARD_STATE_DIR"] = state
+                self.follow(self.one(self.doctor(1), "stateDirectory", PROBLEM))
+                self.assertEqual(os.stat(state).st_mode & 0o777, 0o700)
+
+    def test_the_mode_of_a_file_is_advised_for_the_shell_and_helps(self):
+        state = os.path.join(self.home, ".local", "state", "lanyard")
+        os.makedirs(state, mode=0o700)
+        path = os.path.join(state, "$(touch pwn) `; touch pwn")
+        open(path, "w").close()
+        os.chmod(path, 0o644)
+        found = self.one(self.doctor(1), "stateFiles", PROBLEM)
+        self.assertEqual(found["subject"], path)
+        self.follow(found)
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+
+    def follow(self, found):
+        """Types the command of the remedy into a shell."""
+        command = re.fullmatch("`(chmod .*)`", found["remedies"][0]).group(1)
+        subprocess.run(["sh", "-c", command], cwd=self.work, check=True)
+        self.assertEqual(os.listdir(self.work), [])
+
+    def test_a_mistake_in_the_configuration_file_is_told_with_its_place(self):
+        path = os.path.join(self.home, ".config", "lanyard", "agent.json")
+        os.makedirs(os.path.dirname(path), mode=0o700)
+        for text in ('{"lockAfterSecond":900}', '{"lockAfterSeconds":900,}'):
+            with self.subTest(text):
+                with open(path, "w") as file:
+                    file.write(text)
+                findings = self.doctor(1)
+                found = self.one(findings, "agent", PROBLEM)
+                self.assertIn(f"The agent can't start. {path}:1:", found["message"])
+                self.assertIn("Correct the configuration file", found["remedies"][0])
+                self.assertNotIn("version", found["message"])
+
+    def test_an_environment_without_a_place_for_the_state_is_told(self):
+        for name, value in (("HOME", None), ("HOME", ""), ("HOME", "relative"), ("LANYARD_STATE_DIR", "relative")):
+            with self.subTest(name + repr(value)):
+                self.environment[name] = value
+                findings = self.doctor(1)
+                for check in ("agent", "stateDirectory"):
+                    found = self.one(findings, check, PROBLEM)
+                    self.assertIn(name, found["message"])
+                    self.assertEqual(found["remedies"], ["Set HOME or LANYARD_STATE_DIR to an absolute path."])
+                self.refused(3, "status")
+                self.assertEqual(os.listdir(self.work), [])
+
+    def test_what_hinders_the_start_of_an_agent_is_a_problem(self):
+        for name, value in (("XDG_RUNTIME_DIR", "/nonexistent/run"), ("LANYARD_SOCKET", f"{self.runtime}/{'s' * 108}")):
+            with self.subTest(name):
+                environment = {name: value}
+                told = self.refused(3, "status", environment=environment)
+                done = self.lanyard("doctor", "--json", environment=environment)
+                self.assertEqual(done.returncode, 1, done)
+                findings = json.loads(done.stdout)["findings"]
+                found = self.one(findings, "socketDirectory", PROBLEM)
+                for words in [found["message"], *found["remedies"]]:
+                    self.assertIn(words, told)
+                self.assertEqual(self.one(findings, "agent", NOTICE)["remedies"], [])
+
+    def test_a_state_directory_that_can_not_be_made_is_a_problem(self):
+        self.environment["HOME"] = "/proc"
+        self.one(self.doctor(1), "stateDirectory", PROBLEM)
 
 
 class ToldDoctorTests(Doctor, Person):

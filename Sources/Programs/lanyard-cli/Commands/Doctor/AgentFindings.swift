@@ -44,47 +44,61 @@ enum AgentFindings {
     }
   }
 
-  /// Findings while no agent runs.
-  static func check(socket: String) -> [Finding] {
-    var findings = [
-      Finding(
-        .notice, "agent", "No agent runs.",
-        remedies: ["Nothing to do: the next command that needs an agent starts one."])
-    ]
+  /// Findings of the store while no agent runs.
+  ///
+  /// - Parameter socket: nil if it has no place.
+  static func check(socket: String?) -> [Finding] {
     guard let check = AgentCheck.run() else {
-      findings.append(
-        Finding(
-          .problem, "agent", "The program lanyard-agent is neither beside this program nor in PATH.",
-          remedies: ["Install it, or add it to PATH."]))
-      return findings
-    }
-    if let found = read(check.found) { return findings + found }
-    let lastLine = check.errorOutput.split(separator: "\n").last.map(String.init) ?? "It ended with \(check.exitCode)."
-    switch check.exitCode {
-    case 75:
       return [
         Finding(
-          .problem, "agent", subject: socket,
-          "No agent answers, and one holds this state directory. \(lastLine)", remedies: [AgentExit.hintIfHeld])
+          .problem, "agent", "The program lanyard-agent is neither beside this program nor in PATH.",
+          remedies: ["Install it, or add it to PATH."])
       ]
-    case 64:
-      findings.append(
-        Finding(
-          .problem, "agent",
-          "The program lanyard-agent has another version than this program and can't check the store.",
-          remedies: ["Install both again."]))
-    default:
-      findings.append(
-        Finding(
-          .problem, "agent", "The agent can't start. \(lastLine)",
-          remedies: remedies(forExit: check.exitCode)))
     }
-    return findings
+    return read(check.found) ?? [refusal(check, socket: socket)]
   }
+
+  /// That no agent runs, unless a finding of the agent says more.
+  static func notRunning(amid findings: [Finding]) -> [Finding] {
+    let problems = findings.filter { $0.severity == .problem }
+    guard !problems.contains(where: { $0.check == "agent" }) else { return [] }
+    let remedies = problems.isEmpty ? ["Nothing to do: the next command that needs an agent starts one."] : []
+    return [Finding(.notice, "agent", "No agent runs.", remedies: remedies)]
+  }
+
+  /// Why `lanyard-agent --check` examined nothing.
+  private static func refusal(_ check: AgentCheck, socket: String?) -> Finding {
+    let lines = check.errorOutput.split(separator: "\n").map { line in
+      line.hasPrefix(program) ? String(line.dropFirst(program.count)) : String(line)
+    }
+    let lastLine = lines.last ?? "It ended with \(check.exitCode)."
+    switch check.exitCode {
+    case 75:
+      return Finding(
+        .problem, "agent", subject: socket, "No agent answers, and one holds this state directory. \(lastLine)",
+        remedies: [AgentExit.hintIfHeld])
+    // It was given one option alone.
+    case 64 where lastLine.hasPrefix("Unknown option"):
+      return Finding(
+        .problem, "agent",
+        "The program lanyard-agent has another version than this program and can't check the store.",
+        remedies: ["Install both again."])
+    // What is wrong with its configuration, then what helps.
+    case 64 where lines.count > 1:
+      return Finding(
+        .problem, "agent", "The agent can't start. \(lines.dropLast().joined(separator: " "))", remedies: [lastLine])
+    default:
+      return Finding(
+        .problem, "agent", "The agent can't start. \(lastLine)", remedies: remedies(forExit: check.exitCode))
+    }
+  }
+
+  private static let program = "lanyard-agent: "
 
   private static func remedies(forExit code: Int32) -> [String] {
     switch code {
-    case 73: ["`chmod 700` its directories, or choose others of yours."]
+    case 64: ["Set HOME or LANYARD_STATE_DIR to an absolute path."]
+    case 73: ["Let it use directories that only you may enter: LANYARD_STATE_DIR and LANYARD_SOCKET choose others."]
     case 74: ["Make its directory writable, and make room on the disk."]
     default: []
     }

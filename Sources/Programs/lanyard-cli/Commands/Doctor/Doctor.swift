@@ -45,14 +45,16 @@ struct Doctor: ParsableCommand {
       agentRuns = error.name != "noAgent"
       findings +=
         agentRuns
-        ? [Finding(.problem, "agent", error.message, remedies: error.hints)] : AgentFindings.check(socket: socket ?? "")
+        ? [Finding(.problem, "agent", error.message, remedies: error.hints)] : AgentFindings.check(socket: socket)
     }
     findings += LibraryFindings.look()
     var files = FileFindings()
-    files.lookAtState(AgentPaths.stateDirectory, agentRuns: agentRuns)
+    files.lookAtState(agentRuns: agentRuns)
     if let socket { files.lookAtSocket(socket, agentRuns: agentRuns) }
     files.lookAtAnchors(AgentPaths.anchorDirectory)
-    findings += files.list + ExportFindings.look(at: AgentPaths.stateDirectory, configured: destinations)
+    findings += files.list
+    if !agentRuns { findings = AgentFindings.notRunning(amid: findings) + findings }
+    findings += ExportFindings.look(at: AgentPaths.stateDirectory, configured: destinations)
     try Finding.answer(findings, json: common.json)
   }
 }

@@ -10,22 +10,22 @@ struct FileFindings {
   private static let leastFree = 16 << 20
   private static let littleFree = 64 << 20
 
-  mutating func lookAtState(_ directory: String?, agentRuns: Bool) {
-    guard let directory else {
-      list.append(
-        Finding(
-          .problem, "stateDirectory", "The agent has no state directory: HOME is not set.",
-          remedies: ["Set HOME, or LANYARD_STATE_DIR."]))
-      return
+  mutating func lookAtState(agentRuns: Bool) {
+    let directory: String
+    do throws(CommandFailure) { directory = try AgentPaths.state() } catch {
+      return list.append(Finding(.problem, "stateDirectory", error.message, remedies: error.hints))
     }
     guard exists(directory) else {
       let above = nearest(above: directory)
-      guard access(above, W_OK | X_OK) == 0 else {
-        let reason = SystemError.message(errno)
+      let error = AgentPaths.obstacle(toMakingIn: above)
+      guard error == 0 else {
+        let reason = SystemError.message(error)
         return add(
           "stateDirectory", directory,
           "The state directory does not exist, and the agent can't create it: \(above): \(reason).",
-          "Make \(above) writable, or name another directory by LANYARD_STATE_DIR.")
+          PathAdvice.isOfUserAlone(above)
+            ? "Make \(above) writable, or name another directory by LANYARD_STATE_DIR."
+            : "Choose a directory of your own by LANYARD_STATE_DIR.")
       }
       list.append(
         Finding(
@@ -33,7 +33,7 @@ struct FileFindings {
           remedies: ["Nothing to do: the first start of the agent creates it."]))
       return
     }
-    guard lookAtDirectory("stateDirectory", directory) else { return }
+    guard lookAtDirectory("stateDirectory", directory, named: "LANYARD_STATE_DIR") else { return }
     let count = list.count
     let names = namesInDirectory(directory)
     for name in names { lookAtFile("stateFiles", "\(directory)/\(name)") }
@@ -52,7 +52,7 @@ struct FileFindings {
   }
 
   mutating func lookAtAnchors(_ directory: String?) {
-    guard let directory, exists(directory), lookAtDirectory("anchorFiles", directory) else { return }
+    guard let directory, exists(directory), lookAtDirectory("anchorFiles", directory, named: "XDG_CONFIG_HOME") else { return }
     let count = list.count
     for name in namesInDirectory(directory) { lookAtFile("anchorFiles", "\(directory)/\(name)") }
     if list.count == count {
@@ -62,8 +62,13 @@ struct FileFindings {
 
   mutating func lookAtSocket(_ path: String, agentRuns: Bool) {
     let directory = AgentPaths.directory(of: path)
+    if exists(directory), !lookAtDirectory("socketDirectory", directory, named: "LANYARD_SOCKET") { return }
+    if !agentRuns, let obstacle = Agent.obstacle(toStartAt: path) {
+      list.append(
+        Finding(.problem, "socketDirectory", subject: directory, obstacle.message, remedies: obstacle.hints))
+      return
+    }
     guard exists(directory) else { return }
-    guard lookAtDirectory("socketDirectory", directory) else { return }
     list.append(Finding(.ok, "socketDirectory", subject: directory, "Only you can reach the agent's socket."))
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
@@ -83,7 +88,11 @@ struct FileFindings {
   // MARK: Single checks
 
   /// Checks a directory; true if its contents should be checked, too.
-  private mutating func lookAtDirectory(_ check: String, _ path: String) -> Bool {
+  ///
+  /// - Parameter variable: what chooses another directory.
+  private mutating func lookAtDirectory(_ check: String, _ path: String, named variable: String) -> Bool {
+    let another = "Choose a directory of your own by \(variable)."
+    let isOfUserAlone = PathAdvice.isOfUserAlone(path)
     do throws(FileFault) {
       try FileRule.privateDirectory.check(path: path)
       return true
@@ -94,11 +103,15 @@ struct FileFindings {
         add(
           check, path, "This is a symbolic link; a program that changes it can redirect the agent.",
           "Put the directory itself here, or choose the directory that it points to.")
-      case .otherKind: add(check, path, "This is not a directory.", "Move it away.")
+      case .otherKind: add(check, path, "This is not a directory.", isOfUserAlone ? "Move it away." : another)
       case .foreignOwner:
-        add(check, path, "It belongs to another user.", "Change its owner (`chown`), or choose another directory.")
+        add(
+          check, path, "It belongs to another user.",
+          isOfUserAlone ? "Change its owner (`chown`), or choose another directory." : another)
       case .openToOthers(let mode):
-        add(check, path, "Others may enter it (mode \(Self.octal(mode))).", "`chmod 700 \(path)`")
+        add(
+          check, path, "Others may enter it (mode \(Self.octal(mode))).",
+          PathAdvice.closing(directory: path, otherwise: another))
       }
       return false
     }
@@ -115,7 +128,7 @@ struct FileFindings {
       case .link: add(check, path, "This is a symbolic link instead of a file.", "Put the file itself here.")
       case .foreignOwner: add(check, path, "It belongs to another user.", "Change its owner (`chown`).")
       case .openToOthers(let mode):
-        add(check, path, "Others may read or write it (mode \(Self.octal(mode))).", "`chmod 600 \(path)`")
+        add(check, path, "Others may read or write it (mode \(Self.octal(mode))).", PathAdvice.closing(file: path))
       // Not a file of the agent.
       case .otherKind, .system, .tooLarge: break
       }
