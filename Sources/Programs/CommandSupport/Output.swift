@@ -38,7 +38,24 @@ public enum Output {
   private static let failure = Atomic<Int32>(0)
 
   private static func noteAnswer(_ isWritten: Bool) {
-    if !isWritten { _ = failure.compareExchange(expected: 0, desired: errno, ordering: .relaxed) }
+    let code = isClosed.load(ordering: .relaxed) ? EBADF : isWritten ? 0 : errno
+    if code != 0 { _ = failure.compareExchange(expected: 0, desired: code, ordering: .relaxed) }
+  }
+
+  private static let isClosed = Atomic(false)
+
+  /// For a program that stays. It was started without an output (`>&-`): its answers are lost, and nothing that it opens later
+  /// may get the number and them.
+  ///
+  /// - Parameter wasClosed: for a program whose start fills what was closed (`CStart`).
+  public static func begin(wasClosed: Bool? = nil) {
+    guard wasClosed ?? (fcntl(STDOUT_FILENO, F_GETFD) < 0) else { return }
+    isClosed.store(true, ordering: .relaxed)
+    guard fcntl(STDOUT_FILENO, F_GETFD) < 0 else { return }
+    let filler = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    guard filler >= 0, filler != STDOUT_FILENO else { return }
+    dup2(filler, STDOUT_FILENO)
+    close(filler)
   }
 
   /// True after a write of an answer failed: a command that would go on by itself ends.

@@ -8,9 +8,7 @@ enum DemoCommand {
       return 0
     }
     if let unknown = arguments.first(where: { !["--by-hand", "--keep"].contains($0) }) {
-      Terminal.complain("unknown option: \(unknown)")
-      Terminal.complain(Usage.text)
-      return Usage.exitStatus
+      return Usage.mistake("option", unknown, among: arguments)
     }
     // Before the first thread, so that only the waiting thread receives the signals.
     EndingSignals.block()

@@ -1,15 +1,18 @@
 import Foundation
 
 let arguments = Array(CommandLine.arguments.dropFirst())
-switch arguments.first {
-case nil: exit(DemoCommand.run([]))
-case "run": exit(DemoCommand.run(Array(arguments.dropFirst())))
-case "provider": exit(ProviderCommand.run(Array(arguments.dropFirst())))
-case "--help", "-h", "help":
-  Terminal.print(Usage.text)
-  exit(0)
-case let other?:
-  Terminal.complain("unknown command: \(other)")
-  Terminal.complain(Usage.text)
-  exit(Usage.exitStatus)
+Terminal.begin()
+signal(SIGPIPE, SIG_IGN)
+exit(Terminal.status(after: status(of: arguments)))
+
+func status(of arguments: [String]) -> Int32 {
+  switch arguments.first {
+  case nil: return DemoCommand.run([])
+  case "run": return DemoCommand.run(Array(arguments.dropFirst()))
+  case "provider": return ProviderCommand.run(Array(arguments.dropFirst()))
+  case "--help", "-h", "help":
+    Terminal.print(Usage.text)
+    return 0
+  case let other?: return Usage.mistake(other.hasPrefix("-") ? "option" : "command", other, among: arguments)
+  }
 }

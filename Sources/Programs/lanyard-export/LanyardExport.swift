@@ -1,5 +1,6 @@
 internal import AuditExport
 internal import CPlatform
+internal import CStart
 internal import CommandSupport
 internal import Glibc
 internal import StreamingHTTP
@@ -9,6 +10,7 @@ internal import StreamingHTTP
 struct LanyardExport {
   static func main() {
     let words = Array(CommandLine.arguments.dropFirst())
+    Output.begin(wasClosed: lanyard_closed_at_start() & 0b010 != 0)
     do throws(CommandFailure) {
       // A token or a header of a collector passes through this memory.
       guard lanyard_deny_dumps() == 0 else {
@@ -26,7 +28,7 @@ struct LanyardExport {
       }
       if options.showsStatus {
         try StatusReport(options).print()
-        Process.exit(.success)
+        Process.exit(.success, json: options.json)
       }
       Process.exit(try Run(options).toItsEnd())
     } catch {

@@ -1,4 +1,5 @@
 internal import CPlatform
+internal import CStart
 internal import CommandSupport
 internal import Glibc
 internal import StreamingHTTP
@@ -9,6 +10,7 @@ internal import StreamingHTTP
 struct LanyardMCP {
   static func main() {
     let words = Array(CommandLine.arguments.dropFirst())
+    Output.begin(wasClosed: lanyard_closed_at_start() & 0b010 != 0)
     do throws(Options.Ending) {
       if AgentServerOptions.areIn(words) {
         let options = try AgentServerOptions(words)

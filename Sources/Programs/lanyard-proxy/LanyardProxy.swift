@@ -1,5 +1,6 @@
 import AgentModel
 import CPlatform
+import CStart
 import CommandSupport
 import Glibc
 import ProxyCore
@@ -17,6 +18,7 @@ struct LanyardProxy {
 
   static func main() {
     let words = Array(CommandLine.arguments.dropFirst())
+    Output.begin(wasClosed: lanyard_closed_at_start() & 0b010 != 0)
     do throws(CommandFailure) {
       // Another program of this user could read the tokens in this memory.
       guard lanyard_deny_dumps() == 0 else {
@@ -40,6 +42,7 @@ struct LanyardProxy {
     _ = consume connection
     if options.onlyShows {
       Announcement(place: .sandbox, secret: nil, certificate: nil, scope: scope).printJSON()
+      try Output.checkAnswer()
       return 0
     }
     let authority = try authority(for: scope.origins.hosts)

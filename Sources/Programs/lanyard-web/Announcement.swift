@@ -25,7 +25,7 @@ struct Announcement {
     } else {
       Output.answer(opening)
     }
-    guard !options.json else { return }
+    guard !options.json, !Output.takesNothing else { return }
     let minutes = options.idleSeconds / 60
     Output.note(
       (isOpened ? "It is opened in your browser. " : "Open it in your browser. ")

@@ -11,6 +11,7 @@ internal import SystemAdapters
 struct LanyardWeb {
   static func main() {
     let words = Array(CommandLine.arguments.dropFirst())
+    Output.begin()
     do throws(CommandFailure) {
       try harden()
       exit(try run(Options(words)))
@@ -42,6 +43,8 @@ struct LanyardWeb {
     _ = try Agent.connect(mayStart: options.mayStartAgent)
     let idle = try IdleEnd(seconds: options.idleSeconds)
     let listener = try listen(options, idle)
+    // Without its address no browser can open the page.
+    try Output.checkAnswer()
     ResidentMemory.giveBack()
     // Its connections end with the process: none of them has anything to finish, and one may wait for an agent that hangs.
     return withExtendedLifetime(listener) { wait(interruption, idle, options) }

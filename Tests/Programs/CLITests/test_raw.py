@@ -14,6 +14,9 @@ class LostAnswerTests(Person):
     COMMANDS = [
         ["list"], ["list", "--json"], ["rpc", "account.get", '{"account":"work"}'], ["token", "work", "--json"], ["man"],
         ["--version"], ["help", "exit-codes"], ["completion", "bash"], ["status", "--help"], ["exec", "--help"],
+        # Those that this program becomes.
+        ["export", "--status", "--json"], ["ui", "--no-browser"], ["ui", "--no-browser", "--json"], ["mcp", "--help"],
+        ["demo", "--help"],
     ]
 
     def test_an_answer_that_a_full_disk_does_not_take_is_told(self):

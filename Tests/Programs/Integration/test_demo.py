@@ -1,5 +1,6 @@
 """The demo removes its processes and files, also if it is interrupted."""
 
+import json
 import os
 import random
 import re
@@ -57,6 +58,27 @@ class Demo(AgentFixture):
         told_by_the_demo = [line for line in told.splitlines() if re.match(r"   (?:\S|  \S)", line) and not re.match(r"   [$│]", line)]
         self.assertEqual([line for line in told_by_the_demo if len(line) > 80 and "  " not in line.strip()], [])
         self.assertNothingLeft()
+
+    def test_a_word_that_is_not_known_is_a_mistake_in_the_command(self):
+        for words in (["--bogus\x1b[31m"], ["run", "--bogus\x1b[31m"], ["provider", "--bogus\x1b[31m"]):
+            with self.subTest(words):
+                demo = self.start(*words)
+                told, complained = demo.communicate(timeout=SECONDS)
+                self.assertEqual((demo.returncode, told), (2, ""))
+                self.assertTrue(complained.startswith("lanyard: "), complained)
+                self.assertIn("--bogus\\u{1B}[31m", complained)
+                self.assertNotIn("\x1b", complained)
+        demo = self.start("--json")
+        error = json.loads(demo.communicate(timeout=SECONDS)[1])["error"]
+        self.assertEqual((demo.returncode, error["name"], error["exit"]), (2, "usage", 2))
+
+    def test_lines_that_are_lost_are_told(self):
+        with open("/dev/full", "w") as full:
+            for words in (["--help"], ["provider"]):
+                done = subprocess.run(
+                    [DEMO, *words], stdout=full, stderr=subprocess.PIPE, env=self.environment, text=True, timeout=SECONDS)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("The answer could not be written: No space left on device", done.stderr)
 
     def test_demo_interrupted_at_any_moment_leaves_nothing(self):
         seed = time.time_ns() % 1_000_000

@@ -194,6 +194,16 @@ class Starting(ProxyFixture):
         self.assertIn("Without --grant", told)
         self._end(process)
 
+    def test_a_proxy_whose_announcement_is_lost_does_not_serve(self) -> None:
+        for words in ([], ["--json"]):
+            for place in (">&-", ">/dev/full"):
+                with self.subTest(words + [place]):
+                    done = subprocess.run(
+                        ["sh", "-c", f'exec "$@" {place}', "sh", LANYARD, "proxy", *words], env=self.environment(),
+                        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                    self.assertEqual(done.returncode, 1, done)
+                    self.assertIn("The answer could not be written", done.stderr)
+
     def test_a_socket_wants_a_directory_of_the_persons_alone(self) -> None:
         folder = self.directory()
         self.assertIn(f"`mkdir -p -m 700 {folder}/none`", self.refused("--socket", folder + "/none/proxy.sock", exit_code=1))

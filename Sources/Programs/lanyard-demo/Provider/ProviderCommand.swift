@@ -8,9 +8,7 @@ enum ProviderCommand {
     do {
       wanted = try ProviderArguments(arguments)
     } catch {
-      Terminal.complain("lanyard-demo provider: \(error)")
-      Terminal.complain("Try: lanyard-demo provider --help")
-      return Usage.exitStatus
+      return Usage.tell("demo provider: \(error)", hint: "`lanyard demo provider --help` shows how to use it.", among: arguments)
     }
     if wanted.wantsHelp {
       Terminal.print(ProviderArguments.help)
@@ -45,6 +43,11 @@ enum ProviderCommand {
       return 1
     }
     Terminal.print(server.issuer)
+    // No program learns where the provider is.
+    if Terminal.takesNothing {
+      server.stop()
+      return 1
+    }
     for line in introduction(server, wanted.options) { Terminal.complain(line) }
 
     var signal: Int32 = 0
