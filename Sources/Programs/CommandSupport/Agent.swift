@@ -32,12 +32,16 @@ public enum Agent {
     let path = try AgentPaths.socket()
     if let connection = try connection(to: path) { return connection }
     guard mayStart, !Environment.flag("LANYARD_NO_START") else {
+      let words = CommandLine.arguments.prefix { $0 != "--" }
+      // A command may start none by its nature.
+      let otherwise =
+        mayStart ? ", or unset LANYARD_NO_START" : words.contains("--no-start") ? ", or leave out --no-start" : ""
       throw CommandFailure(
         .noAgent, name: "noAgent", "No agent answers at \(path), and this command may not start one.",
         hints: [
           InsideSandbox.isHere
             ? "In `lanyard sandbox` there is no agent: its proxy adds tokens to requests."
-            : "Start one: `lanyard-agent`, or \(mayStart ? "unset LANYARD_NO_START" : "leave out --no-start")."
+            : "Start one: `lanyard-agent`\(otherwise)."
         ])
     }
     return try AgentStarter(socket: path, tellsWaiting: tellsWaiting).start()

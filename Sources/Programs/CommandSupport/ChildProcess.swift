@@ -2,10 +2,6 @@ internal import Glibc
 
 /// Runs a command as a shell does, and passes signals on to it.
 public enum ChildProcess {
-  /// What a shell returns for a command that it does not find, and for one that can't be run.
-  private static let notFound: Int32 = 127
-  private static let notRunnable: Int32 = 126
-
   /// The signals that this process got before it took them for the command.
   public struct Signals: ~Copyable {
     fileprivate let taken: ChildSignals
@@ -32,16 +28,17 @@ public enum ChildProcess {
   ///   - work: done before each wait; it returns the milliseconds until it is due again.
   ///   - wrapping: for a program that runs the command, as the only child of its only child. Signals are for the command,
   ///     which lets them through itself.
+  ///   - json: how it is told that the command can't be run.
   public static func run(
     _ command: [String], _ environment: consuming ChildEnvironment, _ signals: borrowing Signals,
-    whileWaiting work: (() -> Int32)? = nil, wrapping: Wrapping? = nil
+    whileWaiting work: (() -> Int32)? = nil, wrapping: Wrapping? = nil, json: Bool = false
   ) -> Int32 {
     var mask = signals.before
     if wrapping != nil { for signal in passedOn { sigaddset(&mask, signal) } }
     let (child, error) = start(command, environment, mask: mask, wrapping?.descriptors ?? [])
     // The tokens are the command's now: they need not stay here for its lifetime.
     _ = consume environment
-    guard error == 0 else { return tellFailure(of: command[0], error) }
+    guard error == 0 else { return tellFailure(of: command[0], error, json: json) }
     while true {
       var status: Int32 = 0
       let ended = waitpid(child, &status, WNOHANG)
@@ -63,9 +60,11 @@ public enum ChildProcess {
   }
 
   /// Says why a command can't be run, and returns the exit code for that.
-  public static func tellFailure(of command: String, _ error: Int32) -> Int32 {
-    Output.instruction("lanyard: \(Text.shown(command)) can't be run: \(SystemError.message(error)).")
-    return error == ENOENT ? notFound : notRunnable
+  public static func tellFailure(of command: String, _ error: Int32, json: Bool) -> Int32 {
+    let status: ExitStatus = error == ENOENT ? .commandNotFound : .commandNotRun
+    let message = "\(command) can't be run: \(SystemError.message(error))."
+    Output.tell(CommandFailure(status, name: "commandNotRun", message), json: json)
+    return status.rawValue
   }
 
   private static let ending: Set<Int32> = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]

@@ -9,6 +9,9 @@ public enum ExitStatus: Int32, Sendable {
   case denied = 6
   case stepUpNeeded = 7
   case locked = 8
+  /// As a shell ends for a command that can't be run, and for one that it does not find.
+  case commandNotRun = 126
+  case commandNotFound = 127
   case interrupted = 130
 
   /// The exit code for an error of the contract.

@@ -20,7 +20,7 @@ struct LanyardMCP {
         serve { Bridge(options) }
       }
     } catch {
-      end(error)
+      end(error, json: words.contains("--json"))
     }
   }
 
@@ -38,7 +38,7 @@ struct LanyardMCP {
     Process.exit(.success)
   }
 
-  private static func end(_ ending: Options.Ending) -> Never {
+  private static func end(_ ending: Options.Ending, json: Bool) -> Never {
     switch ending {
     case .help:
       Output.answer(laidOut: Options.help)
@@ -47,7 +47,7 @@ struct LanyardMCP {
       Output.answer("lanyard-mcp \(Version.text)")
       Process.exit(.success)
     case .usage(let message, let hints):
-      Output.tell(.usage(message, hints: hints + ["`lanyard help mcp` shows how to use it."]), json: false)
+      Output.tell(.usage(message, hints: hints + ["`lanyard help mcp` shows how to use it."]), json: json)
       Process.exit(.usage)
     }
   }

@@ -245,6 +245,16 @@ class NoAgentTests(Person):
         told = json.loads(self.refused(3, "token", "--json"))["error"]
         self.assertEqual((told["name"], told["exit"]), ("noAgent", 3))
 
+    def test_a_command_that_never_starts_one_advises_no_option_that_was_not_given(self):
+        told = json.loads(self.refused(3, "metrics", "--json", environment={"LANYARD_NO_START": None}))["error"]
+        self.assertEqual(told["hints"], ["Start one: `lanyard-agent`."])
+
+    def test_mistakes_in_an_mcp_command_are_told_as_json(self):
+        for words in (["mcp", "bogus"], ["mcp", "--self"], ["mcp", "--self", "--grant", "/nonexistent"]):
+            with self.subTest(words):
+                told = json.loads(self.refused(2, *words, "--json"))["error"]
+                self.assertEqual((told["name"], told["exit"]), ("usage", 2))
+
     def test_the_socket_can_be_named(self):
         self.agent(accounts(WORK))
         elsewhere = {"LANYARD_SOCKET": self.socket, "XDG_RUNTIME_DIR": "/nowhere"}
@@ -285,6 +295,14 @@ class ExecTests(Person):
         self.agent({**accounts(WORK), "exec.begin": Error(1007, "notPermitted")})
         ran = self.lanyard("exec", "work", "--", "true")
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+
+    def test_a_command_that_can_not_be_run_is_told_as_json(self):
+        self.agent({**accounts(WORK), "exec.begin": {}})
+        for command, code in (("/nope", 127), ("/etc/passwd", 126)):
+            with self.subTest(command):
+                self.assertIn(f"lanyard: {command} can't be run: ", self.refused(code, "exec", "work", "--", command))
+                told = json.loads(self.refused(code, "exec", "--json", "work", "--", command))["error"]
+                self.assertEqual((told["name"], told["exit"]), ("commandNotRun", code))
 
     def test_a_command_that_the_audit_log_can_not_tell_of_is_not_run(self):
         self.agent({**accounts(WORK), "exec.begin": Error(5001, "storeUnavailable", retryable=True)})

@@ -83,6 +83,7 @@ struct MCPCommand: ParsableCommand {
     if noBrowser { words.append("--no-browser") }
     if common.noStart { words.append("--no-start") }
     if common.quiet { words.append("--quiet") }
+    if common.json { words.append("--json") }
     ExecReplacement.become("lanyard-mcp", words)
   }
 }

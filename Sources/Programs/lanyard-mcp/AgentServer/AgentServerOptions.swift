@@ -21,7 +21,7 @@ struct AgentServerOptions {
       switch parts.first ?? "" {
       case "--help", "-h": throw .help
       case "--version": throw .version
-      case "--self": break
+      case "--self", "--json": break
       case "--no-start": mayStart = false
       case "--quiet", "-q": isQuiet = true
       case "--account", "-u", "--grant":

@@ -41,6 +41,8 @@ struct Options {
       switch parts.first ?? "" {
       case "--help", "-h": throw .help
       case "--version": throw .version
+      // How a mistake in these is told.
+      case "--json": break
       case "--no-start", "--no-browser", "--quiet", "-q": flags.insert(argument)
       case "--account", "-u", "--name", "--client-id", "--ca-file", "--proxy":
         let name = parts[0] == "-u" ? "--account" : parts[0]

@@ -86,7 +86,7 @@ struct Exec: ParsableCommand {
     let proxy = try CommandProxy(words)
     environment.set(proxy)
     environment.setPlaceholders(of: proxy)
-    let status = ChildProcess.run(command, consume environment, signals)
+    let status = ChildProcess.run(command, consume environment, signals, json: common.json)
     proxy.end()
     Glibc.exit(status)
   }
@@ -121,7 +121,8 @@ struct Exec: ParsableCommand {
     }
     if let tokenFile { environment.set("LANYARD_TOKEN_FILE", to: tokenFile.path) }
     let renewal = tokenFile.map { file in { file.renewWhenDue() } }
-    let status = ChildProcess.run(command, consume environment, signals, whileWaiting: renewal)
+    let status = ChildProcess.run(
+      command, consume environment, signals, whileWaiting: renewal, json: common.json)
     tokenFile?.remove()
     Glibc.exit(status)
   }

@@ -152,10 +152,10 @@ struct SandboxCommand: ParsableCommand {
     environment.setPlaceholders(of: proxy, but: env)
     let options = plan.words(
       program: entry, filter: Self.filterNumber, certificate: proxy.certificate,
-      entering: SandboxEntry.words(channel: Self.channel, port: port, command))
+      entering: SandboxEntry.words(channel: Self.channel, port: port, json: common.json, command))
     let status = ChildProcess.run(
       [bwrap] + options, consume environment, signals,
-      wrapping: ChildProcess.Wrapping(descriptors: [filter, ends[1]]))
+      wrapping: ChildProcess.Wrapping(descriptors: [filter, ends[1]]), json: common.json)
     proxy.end()
     return status
   }
@@ -169,10 +169,10 @@ struct SandboxCommand: ParsableCommand {
     let signals = try ChildProcess.Signals()
     let options = plan.words(
       program: entry, filter: Self.filterNumber, certificate: nil,
-      entering: SandboxEntry.words(channel: nil, port: 0, command))
+      entering: SandboxEntry.words(channel: nil, port: 0, json: common.json, command))
     return ChildProcess.run(
       [bwrap] + options, consume environment, signals,
-      wrapping: ChildProcess.Wrapping(descriptors: [filter]))
+      wrapping: ChildProcess.Wrapping(descriptors: [filter]), json: common.json)
   }
 
   /// The numbers by which bwrap and what enters the sandbox know their descriptors.
