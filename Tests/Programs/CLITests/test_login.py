@@ -183,6 +183,17 @@ class LoginTests(SignIns):
         self.assertIn(
             "`lanyard provider add --preset okta --issuer URL --client-id ID`", self.refused(1, "login", "okta"))
 
+    def test_an_account_that_was_forgotten_meanwhile_leads_to_a_sign_in_without_it(self):
+        gone = Error(2001, "accountNotFound", "There is no account of this name any more.")
+        for method in ("signIn.begin", "signIn.wait"):
+            with self.subTest(method):
+                agent = self.sign_ins(**{method: gone})
+                done = self.lanyard("login", "--account", "work", "--no-browser")
+                self.assertEqual(done.returncode, 1, done)
+                self.assertIn("`lanyard login idp`", done.stderr)
+                self.assertNotIn("login --account", done.stderr.partition("no account of this name")[2])
+                agent.close()
+
     def test_a_mistyped_provider_suggests_the_right_one(self):
         missing = Error(3005, "providerNotFound", "There is no provider of this name.")
         self.sign_ins(**{"signIn.begin": missing})

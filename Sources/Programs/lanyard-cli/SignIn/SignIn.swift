@@ -217,6 +217,11 @@ extension CommandFailure {
   /// Names the provider, or the account, in the hint that begins a new sign-in.
   fileprivate func naming(signIn request: SignIn.SignInRequest) -> CommandFailure {
     var told = self
+    // It was forgotten meanwhile: signing in to it again leads nowhere.
+    if name == "accountNotFound" {
+      told.hints = ["Sign in without it: `lanyard login \(request.provider)`."]
+      return told
+    }
     told.hints = hints.map { hint in
       hint.hasPrefix("`lanyard login`") ? "`\(request.command)`" + hint.dropFirst("`lanyard login`".count) : hint
     }
