@@ -22,7 +22,8 @@ struct ExportDirectory: Sendable {
     state = try AgentPaths.state()
     path = "\(state)/export"
     if creates {
-      let error = makeDirectory(path)
+      // The agent that is started later finds its directory.
+      let error = makeDirectories(path)
       guard error == 0 else { throw Self.failure("\(path) can't be created: \(SystemError.message(error)).") }
     }
     let directory = lanyard_open_directory(path)

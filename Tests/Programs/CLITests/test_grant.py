@@ -112,6 +112,15 @@ class GrantTests(Person):
             self.assertEqual(file.read(), SECRET + "\n")
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
 
+    def test_to_makes_the_directory_of_the_file(self):
+        agent(self)
+        path = os.path.join(self.home, ".config", "ci", "grant")
+        done = self.lanyard("grant", "create", "ci", "-m", "token.get", "--to", path)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done)
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode), 0o700)
+        with open(path) as file:
+            self.assertEqual(file.read(), SECRET + "\n")
+
     def test_json_beside_a_file_has_no_secret(self):
         agent(self)
         path = os.path.join(self.work, "grant")

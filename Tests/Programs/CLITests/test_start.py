@@ -161,6 +161,11 @@ class StartTests(Person):
         told = self.refused(3, "rpc", "agent.status", environment={"LANYARD_SOCKET": "/proc/nothing/agent.sock"})
         self.assertIn("/proc/nothing", told)
 
+    def test_an_export_as_the_first_command_needs_an_agent_and_no_directory(self):
+        shutil.copy2(os.path.join(BINARIES, "lanyard-export"), self.install)
+        told = self.refused(3, "export", "otlp", "http://127.0.0.1:9/", "--once", "--no-start")
+        self.assertIn("No agent answers", told)
+
     def test_a_missing_lanyard_cli_is_explained(self):
         os.rename(os.path.join(self.install, "lanyard-cli"), os.path.join(self.install, "away"))
         try:

@@ -6,9 +6,10 @@ struct NewSecretFile {
   let path: String
   let descriptor: Int32
 
-  /// Fails if the file exists.
+  /// Makes the directory, too. Fails if the file exists.
   init(_ path: String) throws(CommandFailure) {
     self.path = path
+    _ = makeDirectories(AgentPaths.directory(of: path))
     descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw .usage("\(path) can't be created: \(SystemError.message(errno)). No grant was created.")

@@ -53,6 +53,10 @@ struct Man: ParsableCommand {
       let help = try ChildOutput.of(agent, ["--help"]).stdout
       pages.append(ManualPages.agent(help: help.text(0..<help.count)))
     }
+    let error = makeDirectories(directory)
+    guard error == 0 else {
+      throw CommandFailure(.other, name: "output", "\(directory) can't be made: \(SystemError.message(error)).")
+    }
     for page in pages {
       let path = "\(directory)/\(page.name).1"
       let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o644)
