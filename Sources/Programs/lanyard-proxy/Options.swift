@@ -39,7 +39,12 @@ struct Options {
       case "--grant": grant = try rest.takeValue(of: word)
       case "--account", "-u": account = try rest.takeValue(of: word)
       case "--socket": socket = try rest.takeValue(of: word)
-      case "--allow": allow.append(try rest.takeValue(of: word))
+      case "--allow":
+        let text = try rest.takeValue(of: word)
+        guard let origin = RequestTarget.origins([text]).first else {
+          throw .usage("\(Text.shown(text)) is no origin, such as https://api.example.")
+        }
+        allow.append(origin)
       case "--pass": pass.append(try Self.origin(rest.takeValue(of: word)))
       case "--may-pass": mayPass.append(try Self.origin(rest.takeValue(of: word)))
       case "--show": onlyShows = true

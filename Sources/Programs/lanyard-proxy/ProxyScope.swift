@@ -101,15 +101,28 @@ struct ProxyScope: Sendable {
         .other, name: "noOrigins", Text.shown(lost + " The proxy was not started."),
         hints: ["`lanyard grant list` lists them, `lanyard help grant create` shows how to make one."])
     }
-    let command =
-      accounts.first?.allowance.command(addingOrigin: "https://api.example")
-      ?? "lanyard provider update NAME --allowed-origin https://api.example"
-    throw CommandFailure(
-      .other, name: "noOrigins", "No origin is allowed for this proxy, so it was not started.",
-      hints: [
-        "Choose which servers may get a provider's tokens: `\(command)`.",
-        "A grant with --origin, and --allow here, narrow that further.",
-      ])
+    throw Self.withoutOrigins(accounts, providers, wanted: options.allow)
+  }
+
+  /// Why a proxy has no origin, with the command that gives it one.
+  private static func withoutOrigins(
+    _ accounts: [Account], _ providers: [String: Provider], wanted: [String]
+  ) -> CommandFailure {
+    var told = CommandFailure(
+      .other, name: "noOrigins", "No origin is allowed for this proxy, so it was not started.")
+    guard let first = accounts.first else {
+      let listing = providers.filter { !$0.value.allowance.origins.isEmpty }.keys.min()
+      told.message = "There is no account for this proxy, so it was not started."
+      told.hints = [listing.map { "Sign in: `lanyard login \(ErrorMessages.shellWord($0))`." } ?? "`lanyard login` adds one."]
+      return told
+    }
+    if let told = first.allowance.explaining(told, of: wanted, so: "the proxy was not started") { return told }
+    let command = first.allowance.command(addingOrigin: "https://api.example")
+    told.hints = [
+      "Choose which servers may get a provider's tokens: `\(command)`.",
+      "A grant with --origin, and --allow here, narrow that further.",
+    ]
+    return told
   }
 
   /// - Throws: for an option that the grant does not cover, or that names an origin of an account of this proxy.

@@ -114,7 +114,6 @@ WAYS = {
     "lanyard provider remove …": "test_the_only_provider_is_removed_by_its_name",
     "lanyard provider update … …": "test_an_origin_is_added_beside_the_others",
     "lanyard provider update --help": (SHOWN, [], "--allowed-origin"),
-    "lanyard provider update NAME --allowed-origin https://api.example": "test_a_proxy_without_origins_names_the_command",
     "lanyard provider update … --client-secret-file -": "test_a_client_secret_is_taken_where_a_revocation_is_refused",
     "lanyard provider update … --redirect [HOST:]PORT[/PATH]": "test_another_redirect_address_is_set",
     "lanyard resolve https://github.com/acme/app.git": "test_a_url_is_answered_by_the_rule_that_is_advised",
@@ -779,6 +778,21 @@ class ProviderHintTests(Following):
         told = self.refused(1, "proxy", "--account", "work")
         self.follow(told, "lanyard provider update idp")
         self.assertEqual(self.allowed_origins(), ["https://api.example"])
+
+    def test_a_proxy_for_an_origin_that_is_not_listed_lists_that_one(self):
+        self.two_accounts()
+        self.answer("provider", "update", "idp", "--allowed-origin", "https://api.example")
+        told = self.refused(1, "proxy", "--allow", "https://foo.example")
+        self.follow(told, "lanyard provider update idp")
+        self.assertEqual(sorted(self.allowed_origins()), ["https://api.example", "https://foo.example"])
+        self.assertIn("notorigin is no origin", self.refused(2, "proxy", "--allow", "notorigin"))
+
+    def test_a_proxy_without_an_account_leads_to_a_sign_in(self):
+        self.add_provider()
+        self.answer("provider", "update", "idp", "--allowed-origin", "https://api.example")
+        told = self.refused(1, "proxy")
+        self.assertNotIn("provider update", told)
+        self.sign_in_by(told, "lanyard login idp", "alice")
 
     def test_a_url_is_answered_by_the_rule_that_is_advised(self):
         self.two_accounts()
