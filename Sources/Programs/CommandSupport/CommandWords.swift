@@ -34,7 +34,9 @@ public enum CommandWords {
   /// that are not method names.
   static func command(for method: String) -> String? {
     let parts = method.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, !parts[1].isEmpty, namespaces.contains(String(parts[0])) else { return nil }
+    guard parts.count == 2, !parts[1].isEmpty, namespaces.contains(String(parts[0])),
+      !EventTypes.all.contains(method)
+    else { return nil }
     return commands[method] ?? rawCall + method
   }
 

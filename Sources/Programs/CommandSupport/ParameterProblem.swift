@@ -25,6 +25,8 @@ public struct ParameterProblem: Sendable {
     if expected.hasPrefix("string of ") { return "a text of " + expected.dropFirst("string of ".count) }
     if expected.hasPrefix("integer from ") { return "a whole number from " + expected.dropFirst("integer from ".count) }
     if expected.hasPrefix("array of ") { return "a list of " + expected.dropFirst("array of ".count) }
+    // Words of `lanyard events`, also those that only a newer agent knows.
+    if lastStep == "types" { return expected }
     switch expected {
     case "string": return "a text"
     case "array": return "a list"

@@ -62,6 +62,22 @@ class LineTests(Person):
         self.assertEqual(json.loads(shown)["error"]["message"], self.MESSAGE)
 
 
+class EventTypeTests(Person):
+    def test_types_of_events_are_no_commands(self):
+        types = sorted(name[:-len(".json")] for name in os.listdir(os.path.join(SCHEMAS, "events")))
+        expected = "one of " + ", ".join(types)
+        self.agent({**accounts(WORK), "event.subscribe": Error(
+            -32602, "invalidParams", INVALID_PARAMS, path="/types/0", expected=expected)})
+        told = self.refused(2, "events", "--type", "wrong")
+        self.assertIn(f"Expected for --type: {expected}.", told)
+
+    def test_a_message_that_names_an_event_keeps_the_name(self):
+        types = sorted(name[:-len(".json")] for name in os.listdir(os.path.join(SCHEMAS, "events")))
+        message = "It tells of " + ", ".join(types) + "."
+        self.agent({**accounts(WORK), "token.get": Error(-32603, "internalError", message)})
+        self.assertIn(message, self.refused(1, "token", "work"))
+
+
 class MessageTests(Person):
     def told(self, *words, method="token.get", error):
         self.fake.answers[method] = error
