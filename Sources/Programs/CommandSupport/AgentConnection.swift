@@ -9,6 +9,8 @@ public struct AgentConnection: ~Copyable {
   private var tape = JSONTape()
   /// The id of the request that was sent last.
   private(set) var lastID: Int64 = 0
+  /// The id of the request that was answered last.
+  private var answeredID: Int64 = 0
   /// How long `result` waits for an answer; nil: as long as it takes.
   public var patienceMilliseconds: Int32?
   /// False for a connection of a program that serves others: its terminal shows no `WaitingLine`.
@@ -153,9 +155,12 @@ public struct AgentConnection: ~Copyable {
     to id: Int64, event: (JSONNode) -> Void = { _ in }, _ result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result? {
     var answer: Result?
+    var isAnswered = false
+    defer { if isAnswered { answeredID = id } }
     while answer == nil {
       let arrived = try nextMessage { (message) throws(CommandFailure) in
         let isOurs = message["id"]?.integer == id && message["method"] == nil
+        if isOurs { isAnswered = true }
         // An error without an id concerns the connection: too many connections, or a line that is not JSON.
         if let error = message["error"], isOurs || message["id"]?.kind == .null {
           throw CommandFailure(error: error)
@@ -262,7 +267,8 @@ public struct AgentConnection: ~Copyable {
     case .bytes: return .bytes
     case .wouldBlock: return .timeout
     case .tooLong: throw .notUnderstood
-    case .endOfFile, .failed: throw .wentAway
+    // Without an open request it only waited for events.
+    case .endOfFile, .failed: throw answeredID == lastID ? .tellsNoMore : .wentAway
     }
   }
 }
@@ -272,10 +278,13 @@ extension CommandFailure {
     .noAgent, name: "wentAway", "The agent closed the connection before it answered.",
     hints: ["The command may have taken effect: `lanyard status` shows the state now."])
 
+  static let tellsNoMore = CommandFailure(
+    .noAgent, name: "wentAway", "The agent has ended, or has closed this connection. It tells of nothing more here.")
+
   /// The agent was stopped, or the machine is too busy.
   static let silent = CommandFailure(
     .noAgent, name: "agentSilent", "The agent did not answer in time.",
-    hints: ["The request may have taken effect. `lanyard doctor` looks for the cause."])
+    hints: ["The request may have taken effect.", "`lanyard doctor` looks for the cause."])
 
   static let tooLarge = CommandFailure.usage(
     "The request is too large: its whole JSON has at most 1 MiB. Nothing was sent.",

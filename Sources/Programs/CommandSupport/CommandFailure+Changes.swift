@@ -10,6 +10,7 @@ extension CommandFailure {
     guard Self.tellsNoChanges.load(ordering: .relaxed) else { return self }
     var told = self
     told.message = Self.withoutChanges(message)
+    told.hints.removeAll { $0 == Self.wentAway.hints[0] || $0 == Self.silent.hints[0] }
     return told
   }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 
 from fake_agent import Error, NoAnswer
@@ -160,6 +161,29 @@ class EventTests(Person):
         self.assertEqual(process.stdout.readline(), "12:00:00  agent.locked\n")
         out, err = interrupt(process)
         self.assertEqual((process.returncode, out), (130, ""))
+
+    def test_the_end_of_the_agent_ends_a_watch_that_only_read(self):
+        for words in (["events"], ["events", "--json"]):
+            with self.subTest(words):
+                agent = self.agent({**accounts(WORK), "event.subscribe": {"subscription": "sub_1", "epoch": "e1", "sequence": 0}})
+                agent.last = "event.subscribe"
+                told = self.refused(3, *words)
+                self.assertIn("The agent has ended", told)
+                self.assertNotIn("taken effect", told)
+                agent.close()
+
+    def test_a_command_that_only_shows_can_not_have_taken_effect(self):
+        agent = self.agent(accounts(WORK))
+
+        def hang_up(params, connection):
+            connection.stream.shutdown(socket.SHUT_RDWR)
+
+        for method, words in (("account.list", ["list"]), ("agent.lock", ["lock"])):
+            with self.subTest(words):
+                agent.answers[method] = hang_up
+                told = self.refused(3, *words)
+                self.assertIn("closed the connection", told)
+                self.assertEqual("taken effect" in told, words == ["lock"], told)
 
     def test_events_json_is_one_object_a_line(self):
         agent = self.subscribed(("agent.locked", None, {}))
