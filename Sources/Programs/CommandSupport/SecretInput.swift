@@ -103,7 +103,9 @@ public struct SecretInput: ~Copyable {
       file = try FileRule.passphrase.open(path, followingLinks: true)
     } catch {
       if case .system(let error) = error { throw .usage("\(path) can't be read: \(SystemError.message(error)).") }
-      throw .usage("Others can read \(path). Nothing was changed.", hints: ["Change its mode: \(PathAdvice.closing(file: path))."])
+      throw .usage(
+        "Others can read \(path). Nothing was changed.",
+        hints: ["Change its mode: \(PathAdvice.closing(file: path))."])
     }
     defer { close(file) }
     var input = try read(file, of: path)

@@ -95,6 +95,11 @@ class BackupTests(Person):
         self.assertNotIn("passphrase", screen.text)
         self.assertEqual(json.loads(self.answer("restore", "/tmp/x", "--json", input=PASSPHRASE)), RESTORED)
 
+    def test_a_damaged_backup_leads_to_no_administrator(self):
+        damaged = "The backup is damaged, or was changed after it was written. Nothing was restored; use another copy of it."
+        self.agent({"agent.restore": Error(5002, "integrity", damaged, remedies=["administrator"])})
+        self.assertEqual(self.refused(1, "restore", "/tmp/x", input=PASSPHRASE), f"lanyard: {damaged}\n")
+
     def test_restore_of_known_items_changes_nothing(self):
         self.agent({"agent.restore": {**RESTORED, "accounts": [], "providers": []}})
         self.assertIn("exists here already", self.answer("restore", "/tmp/x", input=PASSPHRASE))

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import time
 import unittest
 
 from people import AGENT
@@ -488,6 +489,12 @@ class ToldDoctorTests(Doctor, Person):
     def test_an_agent_of_another_version(self):
         self.agent({"agent.status": {**AGENT, "version": "0.1.0"}, "agent.diagnose": {"findings": []}})
         self.assertIn("0.1.0", self.one(self.doctor(0), "agent", NOTICE)["message"])
+
+    def test_an_agent_that_does_not_answer(self):
+        self.agent({"agent.status": lambda params, connection: time.sleep(PATIENCE_SECONDS)})
+        found = self.one(self.doctor(1), "agent", PROBLEM)
+        self.assertIn("does not answer", found["message"])
+        self.assertEqual(found["remedies"], ["Wait, or end it: `lanyard stop`."])
 
     def test_an_agent_without_agent_diagnose(self):
         self.agent({"agent.status": AGENT})

@@ -40,9 +40,16 @@ struct Restore: ParsableCommand {
       writer.key("passphrase")
       passphrase.withBytes { writer.string(utf8: $0) }
     }
-    try LongWork("Reading the backup").wait(for: id, via: &agent) { result in
-      if common.json { return Output.answer(json: result.raw) }
-      show(result)
+    do throws(CommandFailure) {
+      try LongWork("Reading the backup").wait(for: id, via: &agent) { result in
+        if common.json { return Output.answer(json: result.raw) }
+        show(result)
+      }
+    } catch {
+      var told = error
+      // The file is at fault, and the message says what helps.
+      if error.name == "integrity", error.message.hasPrefix("The backup ") { told.hints = [] }
+      throw told
     }
   }
 

@@ -5,6 +5,8 @@ import JSONRPC
 enum AgentFindings {
   static func ask(_ agent: inout AgentConnection, online: Bool) throws(CommandFailure) -> [Finding] {
     let version = try agent.call("agent.status") { $0["version"]?.string ?? "?" }
+    // It answers; what it looks at may take long.
+    agent.patienceMilliseconds = nil
     var findings: [Finding] = []
     if version == Version.text {
       findings.append(Finding(.ok, "agent", "The agent runs, version \(version)."))
@@ -16,6 +18,10 @@ enum AgentFindings {
     }
     return findings + (try diagnosed(by: &agent, online: online))
   }
+
+  static let silent = Finding(
+    .problem, "agent", "The agent does not answer: it was stopped, it hangs, or the machine is too busy.",
+    remedies: ["Wait, or end it: `lanyard stop`."])
 
   /// The findings of `agent.diagnose`. An error of an older agent becomes a finding itself.
   private static func diagnosed(by agent: inout AgentConnection, online: Bool) throws(CommandFailure) -> [Finding] {

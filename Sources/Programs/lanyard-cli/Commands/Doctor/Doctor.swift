@@ -28,6 +28,9 @@ struct Doctor: ParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
+  /// As long as a command waits for a new agent.
+  private static let patienceMilliseconds: Int32 = 10_000
+
   func run() throws {
     var findings: [Finding] = []
     var socket: String?
@@ -38,14 +41,18 @@ struct Doctor: ParsableCommand {
     }
     var (agentRuns, destinations) = (true, [String]())
     do throws(CommandFailure) {
-      var agent = try Agent.connect(mayStart: false)
+      var agent = try Agent.connect(mayStart: false, patienceMilliseconds: Self.patienceMilliseconds)
       findings += try AgentFindings.ask(&agent, online: online)
       destinations = try ExportFindings.configured(&agent)
     } catch {
       agentRuns = error.name != "noAgent"
-      findings +=
-        agentRuns
-        ? [Finding(.problem, "agent", error.message, remedies: error.hints)] : AgentFindings.check(socket: socket)
+      if error.name == "agentSilent" {
+        findings.append(AgentFindings.silent)
+      } else if agentRuns {
+        findings.append(Finding(.problem, "agent", error.message, remedies: error.hints))
+      } else {
+        findings += AgentFindings.check(socket: socket)
+      }
     }
     findings += LibraryFindings.look()
     var files = FileFindings()
