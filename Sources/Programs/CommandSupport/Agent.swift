@@ -67,9 +67,7 @@ public enum Agent {
       default:
         throw CommandFailure(
           .noAgent, name: "noAgent", "The agent's socket \(path) can't be reached: \(SystemError.message(-socket)).",
-          hints: [
-            "Set LANYARD_SOCKET to a path of at most 107 bytes in a directory of yours with mode 0700."
-          ])
+          hints: ["Set LANYARD_SOCKET to a path of at most 107 bytes in a directory of yours with mode 0700."])
       }
     }
     // Check before the first request: another user may have bound this path to read requests and forge answers.

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// What a person is advised to do with a file or directory that others can use: commands that a shell takes as they are.
+/// What helps with a file or directory that others can use: commands that a shell takes as they are.
 public enum PathAdvice {
   /// The command after which only this user may read or write a file.
   public static func closing(file path: String) -> String { "`chmod 600 \(word(path))`" }
 
   /// The same for a directory.
   ///
-  /// - Parameter otherwise: the advice for one that the rest of the system may use, as `/tmp` and `/etc`: with another mode it
-  ///   would serve no one else.
+  /// - Parameter otherwise: the advice for one that the rest of the system may use, as `/tmp` and `/etc`: with another
+  ///   mode it would serve no one else.
   public static func closing(directory path: String, otherwise: String) -> String {
     isOfUserAlone(path) ? "`chmod 700 \(word(path))`" : otherwise
   }

@@ -63,7 +63,8 @@ final class Listener: Sendable {
       throw .usage(
         "The directory \(directory) has to be yours alone. The proxy was not started.",
         hints: [
-          PathAdvice.closing(directory: directory, otherwise: "Choose a directory of your own: others may need this one.")
+          PathAdvice.closing(
+            directory: directory, otherwise: "Choose a directory of your own: others may need this one.")
         ])
     }
     var descriptor = lanyard_bind_unix(path)

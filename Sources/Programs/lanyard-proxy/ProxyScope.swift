@@ -113,7 +113,9 @@ struct ProxyScope: Sendable {
     guard let first = accounts.first else {
       let listing = providers.filter { !$0.value.allowance.origins.isEmpty }.keys.min()
       told.message = "There is no account for this proxy, so it was not started."
-      told.hints = [listing.map { "Sign in: `lanyard login \(ErrorMessages.shellWord($0))`." } ?? "`lanyard login` adds one."]
+      told.hints = [
+        listing.map { "Sign in: `lanyard login \(ErrorMessages.shellWord($0))`." } ?? "`lanyard login` adds one."
+      ]
       return told
     }
     if let told = first.allowance.explaining(told, of: wanted, so: "the proxy was not started") { return told }

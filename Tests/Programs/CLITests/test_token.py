@@ -296,6 +296,17 @@ class ExecTests(Person):
         ran = self.lanyard("exec", "work", "--", "true")
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
 
+    def test_an_interruption_is_told_as_json(self):
+        for words in (["token", "work", "--json"], ["exec", "--json", "work", "--", "true"]):
+            with self.subTest(words):
+                agent = self.agent({**accounts(WORK), "token.get": lambda params, connection: time.sleep(PATIENCE_SECONDS)})
+                process = self.start(*words)
+                while "token.get" not in agent.methods():
+                    time.sleep(0.01)
+                _, told = interrupt(process)
+                self.assertEqual((process.returncode, json.loads(told)["error"]["name"]), (130, "interrupted"))
+                agent.close()
+
     def test_a_command_that_can_not_be_run_is_told_as_json(self):
         self.agent({**accounts(WORK), "exec.begin": {}})
         for command, code in (("/nope", 127), ("/etc/passwd", 126)):

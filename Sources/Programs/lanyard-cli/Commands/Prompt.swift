@@ -11,7 +11,8 @@ struct Prompt: ParsableCommand {
     discussion: """
       Prints its name and at most one sign: ! if it needs you, ~ if it is offline, x if it is signed out or disabled, ? \
       if the .lanyard file here is not trusted or names no account, or the vault is locked. It prints nothing without an \
-      agent, or where no account is chosen, and never starts an agent. A shell that reads % in its prompt, as zsh does, needs it doubled.
+      agent, or where no account is chosen, and never starts an agent. A shell that reads % in its prompt, as zsh \
+      does, needs it doubled.
 
       EXAMPLES:
         PS1='$(lanyard prompt) \\$ '                    # bash

@@ -8,7 +8,8 @@ enum ProviderCommand {
     do {
       wanted = try ProviderArguments(arguments)
     } catch {
-      return Usage.tell("demo provider: \(error)", hint: "`lanyard demo provider --help` shows how to use it.", among: arguments)
+      return Usage.tell(
+        "demo provider: \(error)", hint: "`lanyard demo provider --help` shows how to use it.", among: arguments)
     }
     if wanted.wantsHelp {
       Terminal.print(ProviderArguments.help)

@@ -52,7 +52,9 @@ struct FileFindings {
   }
 
   mutating func lookAtAnchors(_ directory: String?) {
-    guard let directory, exists(directory), lookAtDirectory("anchorFiles", directory, named: "XDG_CONFIG_HOME") else { return }
+    guard let directory, exists(directory),
+      lookAtDirectory("anchorFiles", directory, named: "XDG_CONFIG_HOME")
+    else { return }
     let count = list.count
     for name in namesInDirectory(directory) { lookAtFile("anchorFiles", "\(directory)/\(name)") }
     if list.count == count {
