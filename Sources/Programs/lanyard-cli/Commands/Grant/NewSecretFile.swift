@@ -1,4 +1,5 @@
 import CommandSupport
+import FileRules
 import Glibc
 
 /// A new file for a secret, which only its owner can read.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import FileRules
 import Glibc
 
 /// `lanyard man`

@@ -35,7 +35,10 @@ enum UserUnits {
           hints: ["Move it away, then run `lanyard service install` again."])
       }
     }
-    try make(directory)
+    let error = makeDirectories(directory)
+    guard error == 0 else {
+      throw CommandFailure(.other, name: "file", "\(directory) can't be made: \(SystemError.message(error)).")
+    }
     for unit in [service, socket] {
       let template = try text(of: "\(templates)/\(unit).in")
       let words =
@@ -81,16 +84,6 @@ enum UserUnits {
       home.hasPrefix("/")
     else { throw .usage("HOME has to be an absolute path. Nothing was changed.") }
     return "\(home)/systemd/user"
-  }
-
-  private static func make(_ directory: String) throws(CommandFailure) {
-    var path = ""
-    for part in directory.split(separator: "/") {
-      path += "/\(part)"
-      guard mkdir(path, 0o755) == 0 || errno == EEXIST || access(path, F_OK) == 0 else {
-        throw CommandFailure(.other, name: "file", "\(path) can't be made: \(SystemError.message(errno)).")
-      }
-    }
   }
 
   private static func isOurs(_ path: String) -> Bool { (try? text(of: path))?.hasPrefix(mark) == true }
