@@ -81,8 +81,8 @@ const (
 )
 
 // ApprovalVerdict: A verdict about a request that waits. `once`: this request. `session`: each request of this
-// capability under this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked
-// about for a minute. A newer agent may send other words.
+// capability, account and grant, until the grant or the agent ends. `deny`: not this request; the same one is not
+// asked about for a minute. A newer agent may send other words.
 type ApprovalVerdict string
 
 // The words of ApprovalVerdict that this version knows.
@@ -1152,8 +1152,8 @@ type ApprovalDecideResult struct {
 	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
 	// or a request for access.
 	Approval string `json:"approval"`
-	// A verdict about a request that waits. `once`: this request. `session`: each request of this capability under
-	// this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a
+	// A verdict about a request that waits. `once`: this request. `session`: each request of this capability, account
+	// and grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a
 	// minute. One of `once`, `session`, `deny`.
 	Verdict ApprovalVerdict `json:"verdict"`
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the

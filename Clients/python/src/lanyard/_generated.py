@@ -654,9 +654,9 @@ class AccountState(OpenEnum):
 
 
 class ApprovalVerdict(OpenEnum):
-    """A verdict about a request that waits. `once`: this request. `session`: each request of this capability under
-    this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for
-    a minute.
+    """A verdict about a request that waits. `once`: this request. `session`: each request of this capability,
+    account and grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked
+    about for a minute.
     """
 
     ONCE = "once"
@@ -1732,7 +1732,7 @@ class ApprovalDecideResult(Record):
         approval: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
             rule, an approval or a request for access.
         verdict: A verdict about a request that waits. `once`: this request. `session`: each request of this
-            capability under this grant, until the grant or the agent ends. `deny`: not this request; the same one is
+            capability, account and grant, until the grant or the agent ends. `deny`: not this request; the same one is
             not asked about for a minute. One of `once`, `session`, `deny`.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
@@ -11675,8 +11675,8 @@ class ApprovalMethods:
             approval: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
                 rule, an approval or a request for access.
             verdict: A verdict about a request that waits. `once`: this request. `session`: each request of this
-                capability under this grant, until the grant or the agent ends. `deny`: not this request; the same one
-                is not asked about for a minute. One of `once`, `session`, `deny`.
+                capability, account and grant, until the grant or the agent ends. `deny`: not this request; the same
+                one is not asked about for a minute. One of `once`, `session`, `deny`.
 
         Returns:
             ApprovalDecideResult: with `approval`, `verdict`, `account`.
@@ -11743,8 +11743,8 @@ class AsyncApprovalMethods:
             approval: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a
                 rule, an approval or a request for access.
             verdict: A verdict about a request that waits. `once`: this request. `session`: each request of this
-                capability under this grant, until the grant or the agent ends. `deny`: not this request; the same one
-                is not asked about for a minute. One of `once`, `session`, `deny`.
+                capability, account and grant, until the grant or the agent ends. `deny`: not this request; the same
+                one is not asked about for a minute. One of `once`, `session`, `deny`.
 
         Returns:
             ApprovalDecideResult: with `approval`, `verdict`, `account`.

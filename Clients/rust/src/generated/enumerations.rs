@@ -29,9 +29,9 @@ words! {
         Locked = "locked",
     }
 
-    /// A verdict about a request that waits. `once`: this request. `session`: each request of this capability under
-    /// this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a
-    /// minute.
+    /// A verdict about a request that waits. `once`: this request. `session`: each request of this capability,
+    /// account and grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked
+    /// about for a minute.
     ApprovalVerdict { Once = "once", Session = "session", Deny = "deny" }
 
     /// The protocol of a collector of audit entries.

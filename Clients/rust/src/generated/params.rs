@@ -1078,8 +1078,8 @@ inputs! {
         /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
         /// approval or a request for access.
         approval: String,
-        /// A verdict about a request that waits. `once`: this request. `session`: each request of this capability
-        /// under this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked
+        /// A verdict about a request that waits. `once`: this request. `session`: each request of this capability,
+        /// account and grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked
         /// about for a minute. One of `once`, `session`, `deny`.
         verdict: ApprovalVerdict,
     }

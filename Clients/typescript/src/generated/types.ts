@@ -58,7 +58,7 @@ export type ApprovalOutcome = Open<
 >;
 
 /**
- * A verdict about a request that waits. `once`: this request. `session`: each request of this capability under this
+ * A verdict about a request that waits. `once`: this request. `session`: each request of this capability, account and
  * grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a minute.
  */
 export type ApprovalVerdict = Open<
@@ -1030,7 +1030,7 @@ export interface ApprovalDecideResult {
    */
   readonly approval: string;
   /**
-   * A verdict about a request that waits. `once`: this request. `session`: each request of this capability under this
+   * A verdict about a request that waits. `once`: this request. `session`: each request of this capability, account and
    * grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a minute.
    * One of `once`, `session`, `deny`.
    */
@@ -3899,7 +3899,7 @@ export interface ApprovalDecideParams {
    */
   readonly approval: string;
   /**
-   * A verdict about a request that waits. `once`: this request. `session`: each request of this capability under this
+   * A verdict about a request that waits. `once`: this request. `session`: each request of this capability, account and
    * grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a minute.
    * One of `once`, `session`, `deny`.
    */

@@ -50,8 +50,9 @@ public enum WireApprovalOutcome: String, CaseIterable, Hashable, Sendable {
   case locked
 }
 
-/// A verdict about a request that waits. `once`: this request. `session`: each request of this capability under this
-/// grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a minute.
+/// A verdict about a request that waits. `once`: this request. `session`: each request of this capability, account
+/// and grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a
+/// minute.
 public enum WireApprovalVerdict: String, CaseIterable, Hashable, Sendable {
   case once
   case session

@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "cc43f3178ddfbff028a8594bc64f125e460e551a511ecdaf703211d8529c2d16"
+  public static let schemaDigest = "e3470b1914fe9d195a8782909c6f44a2c159d3a7d49543fac99d860bbb65d045"
 }

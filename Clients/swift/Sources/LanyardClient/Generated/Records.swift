@@ -1469,8 +1469,8 @@ public struct ApprovalDecideResult: Record, WireRecord {
   /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
   /// or a request for access.
   public var approval: String
-  /// A verdict about a request that waits. `once`: this request. `session`: each request of this capability under
-  /// this grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a
+  /// A verdict about a request that waits. `once`: this request. `session`: each request of this capability, account
+  /// and grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a
   /// minute. One of `once`, `session`, `deny`.
   public var verdict: ApprovalVerdict
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.

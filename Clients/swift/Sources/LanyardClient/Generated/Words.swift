@@ -119,8 +119,9 @@ public struct ApprovalOutcome: Word, WireWord {
   public static let known: [ApprovalOutcome] = [.decided, .timedOut, .withdrawn, .grantEnded, .locked]
 }
 
-/// A verdict about a request that waits. `once`: this request. `session`: each request of this capability under this
-/// grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a minute.
+/// A verdict about a request that waits. `once`: this request. `session`: each request of this capability, account
+/// and grant, until the grant or the agent ends. `deny`: not this request; the same one is not asked about for a
+/// minute.
 public struct ApprovalVerdict: Word, WireWord {
   /// The word on the wire.
   public let rawValue: String
