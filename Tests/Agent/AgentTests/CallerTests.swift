@@ -246,6 +246,8 @@ import Testing
     #"{"id":"h","method":"agent.hello","params":{"grant":"G"}}"#,
     #"[{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":["G"]}]"#,
     #"{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":{"grant":"G",}}"#,
+    #"{"jsonrpc":"2.0","id":"h","params":{"grant":"G",},"method":"agent.hello"}"#,
+    #"[{"jsonrpc":"2.0","id":"h","method":"agent.hello","params":{"grant":"G"}},"#,
   ])
   func invalidHelloWithAGrant_refusesTheConnection(line: String) throws {
     try SimulatedWorld(seed: 15).run { world in

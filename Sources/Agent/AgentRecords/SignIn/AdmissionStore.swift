@@ -151,8 +151,7 @@ package struct AdmissionStore {
       throw .signIn(.cancelled)
     }
     if let alias = admission.alias { try vault.directory.requireFree(alias, for: known?.id) }
-    let held = known.flatMap { try? vault.journal.load($0) }?.grant.refreshToken
-    let (profile, replaced) = profile(for: admission, known, held)
+    let (profile, replaced) = profile(for: admission, known)
     var grant = admission.grant
     let previous = try? vault.journal.load(profile)
     if let previous { grant.generation = previous.grant.generation + 1 }
@@ -171,7 +170,7 @@ package struct AdmissionStore {
     ]
     let (forgotten, orphaned) =
       replaced.isEmpty
-      ? forgettingDestroyed(of: profile, by: admission, known, held) : replacing(known, replaced)
+      ? forgettingDestroyed(of: profile, by: admission, known) : replacing(known, replaced)
     changes += forgotten
     let superseded = try vault.outbox.superseded(by: login, of: profile.id)
     changes += superseded.changes
@@ -217,9 +216,9 @@ package struct AdmissionStore {
   }
 
   private func forgettingDestroyed(
-    of profile: AccountProfile, by admission: Admission, _ known: AccountProfile?, _ held: Secret?
+    of profile: AccountProfile, by admission: Admission, _ known: AccountProfile?
   ) -> ([VaultChange], OrphanedOperations) {
-    guard admission.shows(profile, after: known, held) else { return ([], OrphanedOperations()) }
+    guard admission.shows(profile, after: known) else { return ([], OrphanedOperations()) }
     return vault.stepUp.forgettingDestroyed(of: profile)
   }
 
@@ -236,7 +235,7 @@ package struct AdmissionStore {
 
   /// The account as it is after this sign-in, and what goes of a damaged incarnation.
   private func profile(
-    for admission: Admission, _ known: AccountProfile?, _ held: Secret?
+    for admission: Admission, _ known: AccountProfile?
   ) -> (profile: AccountProfile, replaced: [VaultChange]) {
     var profile: AccountProfile
     if let known {
@@ -273,7 +272,7 @@ package struct AdmissionStore {
     if let sentAt = admission.sentAt {
       profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: sentAt)
     }
-    if admission.shows(profile, after: known, held) { profile.signedInAt = vault.time.moment() }
+    if admission.shows(profile, after: known) { profile.signedInAt = vault.time.moment() }
     profile.remember(GrantMemory(health: .ok))
     profile.tokenBinding = admission.grant.tokenBinding
     profile.issuedBy = admission.issuedBy
@@ -301,14 +300,8 @@ extension Admission {
   /// True if a person had to be there. That is so for a new account, and for a sign-in at a provider that names the person. It is
   /// not for what a program has by itself: the secret that `token.get` gives out, a client, or a refresh token out of a backup.
   ///
-  /// - Parameters:
-  ///   - known: the account before; nil for a new one.
-  ///   - held: its refresh token.
-  fileprivate func shows(_ profile: AccountProfile, after known: AccountProfile?, _ held: Secret?) -> Bool {
-    guard let known else { return true }
-    guard profile.isProvenBySignIn else { return false }
-    guard let imported else { return true }
-    // The profile before this admission: its own import was noted already in the new one.
-    return known.importedToken != imported.intent.digest && held?.equals(imported.imported) != true
+  /// - Parameter known: the account before; nil for a new one.
+  fileprivate func shows(_ profile: AccountProfile, after known: AccountProfile?) -> Bool {
+    known == nil || (imported == nil && profile.isProvenBySignIn)
   }
 }

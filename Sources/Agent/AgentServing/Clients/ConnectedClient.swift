@@ -89,7 +89,7 @@ final class ConnectedClient: Sendable {
 
   /// Refuses the connection for good. Requests that began under a limit end without an answer.
   private func refuseAll() {
-    if case .limited = access { requests.cancelAll() }
+    if access.limits != nil { requests.cancelAll() }
     set(.refused)
     endClaims()
     connections.agent.callerGrants.connectionEnded(id)
@@ -114,9 +114,10 @@ final class ConnectedClient: Sendable {
     }
   }
 
-  /// Refuses the connection if a line that is not JSON has this method: it may have had a grant.
-  func unserved(unreadable method: String?) {
-    if method == AgentHello.name { refuseAll() }
+  /// Refuses the connection if a line that is not JSON may have had a grant: it has this method, or the name of that of a hello
+  /// where no method could be read.
+  func unserved(unreadable line: UnsafeRawBufferPointer, _ method: String?) {
+    if method.map({ $0 == AgentHello.name }) ?? (line.firstRange(of: AgentHello.name.utf8) != nil) { refuseAll() }
   }
 
   /// Notes that the client is not idle.

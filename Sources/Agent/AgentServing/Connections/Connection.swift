@@ -137,7 +137,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       let method = try? Envelope.method(ofPrefix: line)
       if line.count > Limits.lineBytes, !carriesBody(method) { return false }
       if Self.isBlank(line) { return true }
-      client.unserved(unreadable: method)
+      client.unserved(unreadable: line, method)
       refuse(FixedErrors.parseError)
       return true
     }
