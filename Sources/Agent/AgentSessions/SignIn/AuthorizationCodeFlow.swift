@@ -281,6 +281,8 @@ final class AuthorizationCodeFlow {
     await admission.drainBeforeIssue(job)
     let hold = await admission.hold(job.provider)
     defer { hold.end() }
+    // It may have been cancelled while the revocations went first: its code is not redeemed for nobody.
+    if let ended = signIns.failureOfEnded(job.id) { throw .admission(ended) }
     let answer = await client.exchange(
       code: code, redirectURI: request.redirectURI, verifier: request.verifier, boundTo: job.deviceKey)
     let (figures, issuer) = (dependencies.environment.figures, job.provider.configuration.issuer)

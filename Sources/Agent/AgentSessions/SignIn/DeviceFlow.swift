@@ -46,6 +46,7 @@ struct DeviceFlow: Sendable {
     let (figures, issuer) = (dependencies.environment.figures, job.provider.configuration.issuer)
     let hold = await admission.hold(job.provider)
     defer { hold.end() }
+    guard signIns.failureOfEnded(id) == nil else { return }
     switch await client.ask(about: device.deviceCode, boundTo: job.deviceKey) {
     case .answered(let body, let sentAt):
       figures.grantEnded(.signIn, nil, issuer: issuer)

@@ -54,6 +54,7 @@ extension SignInCoordinator {
     let client = dependencies.client(of: provider)
     let hold = await admission.hold(provider)
     defer { hold.end() }
+    guard !isOver else { throw .shuttingDown }
     let answer = await client.refresh(refreshToken, key: .standard) { [intent] in await self.mayLeave(intent) }
     if let failure = unjournaled.removeValue(forKey: intent.id) { throw failure }
     let (figures, issuer) = (dependencies.environment.figures, provider.configuration.issuer)
@@ -86,6 +87,7 @@ extension SignInCoordinator {
   /// leaves. False if the request must not leave.
   private func mayLeave(_ intent: ImportIntent) async -> Bool {
     do throws(AgentFailure) {
+      guard !isOver else { throw .shuttingDown }
       try await groups.take(.begin(intent))
       try await groups.take(.mark(intent))
       return true
