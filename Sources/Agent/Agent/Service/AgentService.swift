@@ -224,9 +224,13 @@ package final class AgentService: Sendable {
 
   /// Resumes work that an end of the agent or a lock of the vault interrupted.
   func resumeWork() {
-    background.start { [revocations] in await revocations.resume(.due) }
-    background.start { [signIns] in await signIns.resumeImports() }
-    background.start { [operations] in await operations.resume() }
+    background.start { [background, signIns, revocations, operations] in
+      // Before any revocation is sent, also one that an operation of its person sends first.
+      await signIns.holdForImports()
+      background.start { await revocations.resume(.due) }
+      background.start { await signIns.resumeImports() }
+      background.start { await operations.resume() }
+    }
     background.start { [secretExpiry] in await secretExpiry.look() }
     background.start { [policySource] in await policySource.resume() }
     background.start { [self] in try? await finishRotation() }

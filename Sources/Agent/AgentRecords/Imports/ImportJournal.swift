@@ -42,9 +42,11 @@ package struct ImportJournal {
     }
   }
 
+  package func isAnswered(_ id: [UInt8]) -> Bool { vault.importTable.all[id]?.isAnswered == true }
+
   package func staged(_ id: [UInt8]) throws(AgentFailure) -> StagedImport? {
     try vault.withRecords { (records) throws(VaultFailure) in
-      guard vault.importTable.all[id]?.isAnswered == true, let plain = try records.read(.vault, .importJournal, id: id)
+      guard isAnswered(id), let plain = try records.read(.vault, .importJournal, id: id)
       else { return nil }
       guard let staged = StagedImport(plain) else { throw .integrity }
       return staged

@@ -129,7 +129,7 @@ extension SignInCoordinator {
 
   /// Goes on with the imports whose answers are in the journal: to an account, or else to the outbox.
   package func resumeImports() async {
-    let waiting = (try? await dependencies.vault.read { vault throws(AgentFailure) in vault.imports.answered }) ?? []
+    let waiting = await answeredImports()
     guard !waiting.isEmpty else { return }
     for intent in waiting where !isOver {
       let place = Self.place(of: intent.digest)
@@ -146,8 +146,7 @@ extension SignInCoordinator {
           [(.provider, .hashed(intent.provider.text)), (.error, .name(error.kind.rawValue))])
       }
     }
-    let left = try? await dependencies.vault.read { vault throws(AgentFailure) in !vault.imports.answered.isEmpty }
-    if left == true { resumeLater() }
+    if await !answeredImports().isEmpty { resumeLater() }
   }
 
   private func resumeLater() {
@@ -173,23 +172,64 @@ extension SignInCoordinator {
     return waits
   }
 
-  private func resume(_ intent: ImportIntent) async throws(AgentFailure) -> AccountProfile {
-    let found = try await dependencies.vault.read { vault throws(AgentFailure) in
-      (
-        try vault.imports.staged(intent.id), vault.providerTable.all[intent.provider],
-        try vault.providers.isDamaged(intent.provider)
+  /// Before anything that waits is sent: holds back what could end the logins that stored answers bring.
+  package func holdForImports() async {
+    for intent in await answeredImports() where !isOver {
+      if let found = try? await find(intent) { _ = await hold(found.staged, found.live) }
+    }
+  }
+
+  private func answeredImports() async -> [ImportIntent] {
+    (try? await dependencies.vault.read { vault throws(AgentFailure) in vault.imports.answered }) ?? []
+  }
+
+  /// One hold for each stored answer, until an account or the outbox has it.
+  private func hold(_ staged: StagedImport, _ live: Provider?) async -> RevocationHold {
+    let id = staged.intent.id
+    if let hold = importHolds[id] { return hold }
+    let hold = await admission.hold(live ?? staged.sender)
+    guard let earlier = importHolds[id] else {
+      importHolds[id] = hold
+      return hold
+    }
+    hold.end()
+    return earlier
+  }
+
+  private func endHold(of id: [UInt8]) async {
+    // A locked vault keeps its imports.
+    let isOver = try? await dependencies.vault.read { vault throws(AgentFailure) in !vault.imports.isAnswered(id) }
+    if isOver == true { importHolds.removeValue(forKey: id)?.end() }
+  }
+
+  private typealias FoundImport = (staged: StagedImport, live: Provider?, isDamaged: Bool)
+
+  private func find(_ intent: ImportIntent) async throws(AgentFailure) -> FoundImport {
+    try await dependencies.vault.read { vault throws(AgentFailure) -> FoundImport in
+      guard let staged = try vault.imports.staged(intent.id) else { throw .signIn(.cancelled) }
+      return (
+        staged, vault.providerTable.all[intent.provider], try vault.providers.isDamaged(intent.provider)
       )
     }
-    guard let staged = found.0 else { throw .signIn(.cancelled) }
+  }
+
+  private func resume(_ intent: ImportIntent) async throws(AgentFailure) -> AccountProfile {
+    let result: Result<AccountProfile, AgentFailure>
+    do throws(AgentFailure) { result = .success(try await goOn(with: intent)) } catch { result = .failure(error) }
+    await endHold(of: intent.id)
+    return try result.get()
+  }
+
+  private func goOn(with intent: ImportIntent) async throws(AgentFailure) -> AccountProfile {
+    let (staged, found, isDamaged) = try await find(intent)
+    let hold = await hold(staged, found)
     // What can't be read now may be restored, and an administrator's file may come back.
-    if found.2 { throw .provider(.damaged(nil)) }
-    if let live = found.1, live.isGone { throw .provider(.fileGone(live.managedBy ?? "")) }
-    let hold = await admission.hold(found.1 ?? staged.sender)
-    defer { hold.end() }
+    if isDamaged { throw .provider(.damaged(nil)) }
+    if let found, found.isGone { throw .provider(.fileGone(found.managedBy ?? "")) }
     let answer = SignInAdmission.IssuedAnswer(
       of: staged, staged.intent.request.bootID == clock.bootID ? staged.intent.request.boot : nil, isResumed: true,
-      scopes: found.1?.configuration.scopes ?? [], holding: hold)
-    guard !disowned.contains(intent.id), let live = found.1, live.mayReceive(staged.sender.issuingClient) else {
+      scopes: found?.configuration.scopes ?? [], holding: hold)
+    guard !disowned.contains(intent.id), let live = found, live.mayReceive(staged.sender.issuingClient) else {
       disowned.remove(intent.id)
       _ = await admission.disown(answer, isStaged: true, at: staged.sender, of: nil, self)
       throw .signIn(.cancelled)

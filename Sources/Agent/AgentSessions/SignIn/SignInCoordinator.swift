@@ -38,6 +38,8 @@ package actor SignInCoordinator {
   var unjournaled: [[UInt8]: AgentFailure] = [:]
   /// Imports of which no account may come, and whose tokens still wait in the journal: their callers were told.
   var disowned: Set<[UInt8]> = []
+  /// What holds revocations back for imports whose answers are in the journal.
+  var importHolds: [[UInt8]: RevocationHold] = [:]
   /// When an import that waits for its provider was first gone on with.
   var resumedAt: [[UInt8]: BootInstant] = [:]
   let resumption: Alarm
