@@ -175,7 +175,7 @@ struct SignInAdmission: Sendable {
     let imported = answer.imported
     // Where the provider does not rotate, it is the person's own still.
     guard let token = TokenResponse(body: answer.body)?.refreshToken, imported?.imported.equals(token) != true else {
-      if let imported { try? await groups.take(.end(imported.intent.id)) }
+      if let imported { await signIns.end(imported.intent, with: .end(imported.intent.id)) }
       return false
     }
     let (name, label) = (provider.configuration.name, answer.alias?.text ?? provider.configuration.name.text)

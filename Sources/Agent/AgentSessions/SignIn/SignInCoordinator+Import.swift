@@ -23,6 +23,7 @@ extension SignInCoordinator {
       await withCheckedContinuation { waiters.add(waiter, for: place, until: nil, $0) }
     }
     defer { leave(place) }
+    try await takeEnds(of: digest)
     let provider = try await providers.provider(name) { $0.authorization != nil && $0.token != nil }
     // No key was there when the token was issued, and it may be good only once.
     if provider.refusesBearerTokens { throw .signIn(.notBound) }
@@ -97,15 +98,48 @@ extension SignInCoordinator {
     }
   }
 
-  /// A failure to store this leaves a request in doubt that is none, which costs a pause.
   private func end(
     _ intent: ImportIntent, after failure: ExchangeFailure, rule: ProviderConfiguration.RefreshRule,
     _ earlier: ImportIntent?
   ) async {
     switch RepeatedImport.end(after: failure, rule: rule, isReplay: intent.request.isReplay) {
     case .request: break
-    case .earlier: try? await groups.take(earlier.map { .begin($0) } ?? .end(intent.id))
-    case .nothing: try? await groups.take(.end(intent.id))
+    case .earlier: await end(intent, with: earlier.map { .begin($0) } ?? .end(intent.id))
+    case .nothing: await end(intent, with: .end(intent.id))
+    }
+  }
+
+  /// A locked vault or a full disk takes this later: else a request would stay in doubt that is not.
+  func end(_ intent: ImportIntent, with step: ImportJournal.Step) async {
+    do throws(AgentFailure) {
+      try await groups.take(step)
+    } catch {
+      unended[intent.digest, default: []].append(step)
+      // An unlocking goes on with the imports by itself.
+      if !error.isLocked { resumeLater() }
+    }
+  }
+
+  /// Ends the imports of a token that could not be ended when they were over.
+  private func takeEnds(of digest: Int64) async throws(AgentFailure) {
+    while let step = unended[digest]?.first {
+      try await groups.take(step)
+      unended[digest]?.removeFirst()
+      if case .end(let id) = step { await endHold(of: id) }
+    }
+    unended[digest] = nil
+  }
+
+  private func takeEnds() async {
+    for digest in unended.keys.sorted() {
+      let place = Self.place(of: digest)
+      guard importing.insert(place).inserted else { continue }
+      defer { leave(place) }
+      do throws(AgentFailure) {
+        try await takeEnds(of: digest)
+      } catch {
+        if !error.isLocked { resumeLater() }
+      }
     }
   }
 
@@ -129,6 +163,7 @@ extension SignInCoordinator {
 
   /// Goes on with the imports whose answers are in the journal: to an account, or else to the outbox.
   package func resumeImports() async {
+    await takeEnds()
     let waiting = await answeredImports()
     guard !waiting.isEmpty else { return }
     for intent in waiting where !isOver {

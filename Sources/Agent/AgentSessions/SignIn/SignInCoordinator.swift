@@ -36,6 +36,8 @@ package actor SignInCoordinator {
   var importing: Set<String> = []
   /// Imports whose intent could not be stored: nothing was sent.
   var unjournaled: [[UInt8]: AgentFailure] = [:]
+  /// Steps that end imports and that the store has not taken yet, by token.
+  var unended: [Int64: [ImportJournal.Step]] = [:]
   /// Imports of which no account may come, and whose tokens still wait in the journal: their callers were told.
   var disowned: Set<[UInt8]> = []
   /// What holds revocations back for imports whose answers are in the journal.
