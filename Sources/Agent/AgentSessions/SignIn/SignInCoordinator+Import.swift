@@ -57,7 +57,11 @@ extension SignInCoordinator {
     defer { hold.end() }
     guard !isOver else { throw .shuttingDown }
     let answer = await client.refresh(refreshToken, key: .standard) { [intent] in await self.mayLeave(intent) }
-    if let failure = unjournaled.removeValue(forKey: intent.id) { throw failure }
+    if let failure = unjournaled.removeValue(forKey: intent.id) {
+      // It may be stored without its mark.
+      await end(intent, with: earlier.map { .begin($0) } ?? .end(intent.id))
+      throw failure
+    }
     let (figures, issuer) = (dependencies.environment.figures, provider.configuration.issuer)
     switch answer {
     case .failed(let failure):
