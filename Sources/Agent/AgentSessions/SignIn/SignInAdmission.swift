@@ -92,7 +92,7 @@ struct SignInAdmission: Sendable {
     if deviceKey == nil, client.provider.refusesBearerTokens { throw .signIn(.notBound) }
     // The answer told the time before its ID token is judged by it: a machine whose clock is hours off signs in all the
     // same. For a provider that never sent a `Date`, the wall clock counts.
-    let now = dependencies.time.calendarTime(of: configuration.name)
+    let now = issued(answer, by: dependencies.time.calendarTime(of: configuration.name), signIns.clock)
     var person: IdentityProof.Person
     do throws(IdentityFailure) {
       let proof = IdentityProof(
@@ -137,6 +137,14 @@ struct SignInAdmission: Sendable {
     await settle(admitted, rule: client.provider.refreshRule, idToken: person.idToken)
     await answer.hold.release(trying: person.identity)
     return admitted
+  }
+
+  /// The moment by which an answer is judged, and from which its lifetimes count. One out of the journal may have waited
+  /// for a day: its ID token was good when it came.
+  private func issued(_ answer: IssuedAnswer, by now: Timestamp, _ clock: any AgentClock) -> Timestamp {
+    guard answer.isResumed, let imported = answer.imported else { return now }
+    if let sentAt = answer.sentAt { return now + (sentAt - clock.boot()) }
+    return min(now, imported.intent.request.wall)
   }
 
   /// Hands what is durable to the account's actor, tells it, and begins what waited for it.
