@@ -79,11 +79,15 @@ extension RevocationOutboxStore {
     late.kind = token.kind
     // The account may have signed in at another client meanwhile.
     late.sender = origin.provider?.forRevocation ?? late.sender
-    guard token.isOfAnother else { return endsLogin(late) ? nil : late }
-    // The person whose token it is may have an account of their own.
-    var ofAnyone = late
-    ofAnyone.identity = nil
-    return endsLogin(ofAnyone, givenUpBy: profile.id) ? nil : late
+    var judged = late
+    if token.isOfAnother {
+      // The person whose token it is may have an account of their own.
+      judged.identity = nil
+    } else if profile.isErased {
+      // None of the person's accounts elsewhere has the digest.
+      judged.identity = origin.identity
+    }
+    return endsLogin(judged, givenUpBy: token.isOfAnother ? profile.id : nil) ? nil : late
   }
 
   /// A token of an account that was forgotten meanwhile: nothing readable of the person is kept with it.
@@ -110,10 +114,12 @@ extension RevocationOutboxStore {
       id: vault.entropy.bytes(16), token: token, provider: configuration.name, issuer: configuration.issuer,
       accountLabel: label, identity: identity, now: now, expiresAt: now.time + RevocationOutbox.patience)
     entry.sender = provider.forRevocation
+    // By the person's own identity: none of their accounts elsewhere has the digest.
+    if endsLogin(entry) { return nil }
     if let identity, let profile = try? vault.profile(of: identity, at: configuration.name), profile.isErased {
       entry.erase(as: profile.identity, of: profile.id)
     }
-    return endsLogin(entry) ? nil : entry
+    return entry
   }
 
   private func now(at provider: ProviderName) -> TrustedInstant {
