@@ -118,6 +118,19 @@ import Testing
     }
   }
 
+  @Test func aliasThatIsTakenMeanwhile_isLeftOut() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      _ = try await Self.interrupt(scene.idp, world)
+      let renamed = try await world.client().call("account.rename", #"{"account":"work","alias":"bob"}"#)
+      #expect(renamed.error == nil, "\(renamed)")
+      await Self.reconnect(world)
+      let list = try await world.client().call("account.list").result?["accounts"]?.arrayValue ?? []
+      #expect(list.count == 2)
+      #expect(scene.idp.activeRefreshTokens(user: "bob").count == 1)
+    }
+  }
+
   /// It goes on with the stored answer at once, and sends no token.
   @Test func importThatIsRepeated_goesOnWithTheStoredAnswer() throws {
     try scenario { world in

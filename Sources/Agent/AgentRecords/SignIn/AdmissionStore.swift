@@ -45,6 +45,8 @@ package struct Admission: Sendable {
   /// The client and the server that issued its tokens.
   package var issuedBy: IssuingClient
   package var alias: Alias?
+  /// The answer waited, and its caller is gone: an alias that another account took meanwhile is left out.
+  package var mayLackAlias = false
   package var displayName: String?
   package var email: String?
   package var grant: GrantRecord
@@ -150,7 +152,15 @@ package struct AdmissionStore {
     if let imported = admission.imported, try vault.imports.isOvertaken(imported.intent.id, by: admission.identity) {
       throw .signIn(.cancelled)
     }
-    if let alias = admission.alias { try vault.directory.requireFree(alias, for: known?.id) }
+    var admission = admission
+    if let alias = admission.alias {
+      do throws(AgentFailure) {
+        try vault.directory.requireFree(alias, for: known?.id)
+      } catch {
+        guard admission.mayLackAlias else { throw error }
+        admission.alias = nil
+      }
+    }
     let (profile, replaced) = profile(for: admission, known)
     var grant = admission.grant
     let previous = try? vault.journal.load(profile)

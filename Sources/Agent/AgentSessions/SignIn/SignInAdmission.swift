@@ -127,12 +127,13 @@ struct SignInAdmission: Sendable {
     }
     var told = client.provider.rights(in: response, for: .standard, scopes: grant.scopes, source: .signIn)
     told.roles = told.roles ?? person.roles
-    let admission = Admission(
+    var admission = Admission(
       identity: person.identity, provider: configuration.name, issuedBy: client.provider.issuingClient,
       alias: answer.alias, displayName: person.displayName,
       email: person.email, grant: grant, idToken: person.idToken, tokens: AccessTokens(token.map { [$0] } ?? []),
       told: told, sentAt: answer.sentAt, imported: answer.imported,
       expected: answer.expected, covered: answer.imported?.intent.covered)
+    admission.mayLackAlias = answer.isResumed
     let admitted = try await groups.admit(admission)
     await settle(admitted, rule: client.provider.refreshRule, idToken: person.idToken)
     await answer.hold.release(trying: person.identity)
