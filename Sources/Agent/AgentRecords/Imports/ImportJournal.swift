@@ -113,8 +113,14 @@ package struct ImportJournal {
     _ profile: AccountProfile
   ) throws(AgentFailure) -> (records: [VaultChange], memory: [MemoryChange]) {
     var (records, memory): ([VaultChange], [MemoryChange]) = ([], [])
-    for var intent in sorted where intent.provider == profile.provider {
-      intent.signedOut.append(try vault.digest(of: profile.identity, at: profile.provider))
+    // No answer comes to a request of an earlier boot.
+    let concerned = sorted.filter {
+      $0.provider == profile.provider && ($0.isAnswered || $0.request.bootID == vault.clock.bootID)
+    }
+    guard !concerned.isEmpty else { return ([], []) }
+    let digest = try vault.digest(of: profile.identity, at: profile.provider)
+    for var intent in concerned where !intent.signedOut.contains(digest) {
+      intent.signedOut.append(digest)
       var record = intent.record
       if intent.isAnswered {
         // One that does not open brings nothing, and must not stop a sign-out.
