@@ -55,10 +55,14 @@ extension RevocationOutboxStore {
   func endsLogin(_ entry: OutboxEntry, leaving: AccountID? = nil, givenUpBy giver: AccountID? = nil) -> Bool {
     candidates(for: entry).contains { profile in
       guard profile.signInStatus == .signedIn, profile.id != leaving else { return false }
-      let login = ProtectedLogin(
-        identity: profile.identity, issuedBy: profile.issuedBy, kind: profile.kind,
-        tokens: profile.id == giver ? [] : tokens(of: profile))
-      return login.isEnded(by: entry, providers(of: profile.issuedBy))
+      let configured = providers(of: profile.issuedBy)
+      var login = ProtectedLogin(
+        identity: profile.identity, issuedBy: profile.issuedBy, kind: profile.kind, tokens: [])
+      // Without its grant first, which must be opened.
+      if login.isEnded(by: entry, configured) { return true }
+      if profile.id == giver { return false }
+      login.tokens = tokens(of: profile)
+      return login.isEnded(by: entry, configured)
     }
   }
 

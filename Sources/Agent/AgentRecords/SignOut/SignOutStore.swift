@@ -50,13 +50,12 @@ package struct SignOutStore {
     }
     let loaded = try vault.journal.load(before)
     let (profile, leaving) = try leaving(before, mode)
-    var (entry, others) = outboxEntries(of: before, loaded, accessTokens, staysOffline)
     let provider = vault.providers.issuer(of: before)
     // What can't be ended is not kept for that.
     let lives =
       before.kind == .secret && loaded?.livingRefreshToken != nil || before.kind == .client && !accessTokens.isEmpty
     let isUnrevocable = lives && provider?.canRevoke == false
-    if isUnrevocable { entry = nil }
+    var (entry, others) = isUnrevocable ? (nil, []) : outboxEntries(of: before, loaded, accessTokens, staysOffline)
     if mode == .hard {
       // Nothing readable of the person stands in what waits, either.
       entry?.erase(as: profile.identity, of: id)
