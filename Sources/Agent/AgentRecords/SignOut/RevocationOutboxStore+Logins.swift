@@ -15,8 +15,10 @@ extension RevocationOutboxStore {
   ) throws(AgentFailure) -> (entries: [OutboxEntry], changes: [VaultChange]) {
     let configured = providers(of: login.issuedBy)
     var found: [OutboxEntry] = []
+    var digests = ErasedIdentity(login.identity, of: vault)
     for entry in try entries() {
-      let erased = try vault.erased(login.identity, at: entry.provider)
+      // Of another client's entries the token alone counts.
+      let erased = entry.isOf(login.issuedBy) ? try digests.identity(at: entry.provider) : nil
       if login.isEnded(by: entry, configured, erased: erased) { found.append(entry) }
     }
     return (
@@ -30,12 +32,12 @@ extension RevocationOutboxStore {
 
   /// The entries of this client, under any name of its provider; with `identity`, those that may be of this person.
   package func entries(of identity: Identity?, by client: IssuingClient) throws(AgentFailure) -> [OutboxEntry] {
+    let ofClient = try entries().filter { $0.isOf(client) }
+    guard let identity else { return ofClient }
+    var digests = ErasedIdentity(identity, of: vault)
     var found: [OutboxEntry] = []
-    for entry in try entries() where entry.isOf(client) {
-      let isMeant = try identity.map { identity throws(AgentFailure) in
-        entry.mayBe(of: identity, erased: try vault.erased(identity, at: entry.provider))
-      }
-      if isMeant ?? true { found.append(entry) }
+    for entry in ofClient {
+      if entry.mayBe(of: identity, erased: try digests.identity(at: entry.provider)) { found.append(entry) }
     }
     return found
   }
@@ -84,5 +86,21 @@ extension RevocationOutboxStore {
 
   private func providers(of client: IssuingClient) -> [Provider] {
     vault.providerTable.all.values.filter { $0.issuingClient.isClient(client.clientID, of: client.issuer) }
+  }
+}
+
+/// A person's identity in entries whose account was erased, which is another one at each provider.
+private struct ErasedIdentity {
+  private let identity: Identity
+  private let vault: OpenVault
+  private var known: [ProviderName: Identity] = [:]
+
+  init(_ identity: Identity, of vault: OpenVault) { (self.identity, self.vault) = (identity, vault) }
+
+  mutating func identity(at provider: ProviderName) throws(AgentFailure) -> Identity {
+    if let known = known[provider] { return known }
+    let erased = try vault.erased(identity, at: provider)
+    known[provider] = erased
+    return erased
   }
 }
