@@ -37,6 +37,13 @@ import Testing
     #expect(!read.scopes.isWithin(["openid"]))
   }
 
+  @Test func tokenFromElsewhere_isRemembered() throws {
+    var grant = Self.grant
+    #expect(try !#require(GrantRecord(grant.record)).cameFromElsewhere)
+    grant.cameFromElsewhere = true
+    #expect(try #require(GrantRecord(grant.record)).cameFromElsewhere)
+  }
+
   @Test func recordOfAGrantWithoutDetails_hasNoSuchMember() throws {
     let written = Self.grant.record
     #expect(written.withBytes { String(decoding: $0, as: UTF8.self) }.contains("etails") == false)

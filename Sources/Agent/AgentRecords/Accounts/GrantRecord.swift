@@ -21,6 +21,8 @@ package struct GrantRecord: Sendable {
   @Rare package var deviceKey: DeviceKey? = nil
   /// The last answer brought a bearer token in spite of the key.
   package var isDowngraded = false
+  /// Its refresh token came by an import or a backup: tokens of its family may be elsewhere, also in the outbox.
+  package var cameFromElsewhere = false
   /// Counts the exchanges that were committed.
   package var generation: UInt64
   package var memory: GrantMemory
@@ -56,6 +58,7 @@ package struct GrantRecord: Sendable {
       writer.member("refreshToken", refreshToken)
       deviceKey?.write(to: &writer, as: "deviceKey")
       if isDowngraded { writer.member("isDowngraded", 1) }
+      if cameFromElsewhere { writer.member("cameFromElsewhere", 1) }
       writer.member("generation", Int64(generation))
       memory.write(to: &writer)
       writer.member("scopes", scopes.names)
@@ -91,6 +94,7 @@ package struct GrantRecord: Sendable {
         refreshTokenExpiresAt: node["refreshTokenExpiresAt"]?.timestamp)
       grant.deviceKey = node["deviceKey"].flatMap { DeviceKey($0) }
       grant.isDowngraded = node["isDowngraded"] != nil
+      grant.cameFromElsewhere = node["cameFromElsewhere"] != nil
       grant.isNarrowed = node["isNarrowed"] != nil
       grant.lostScopes = ScopeSet(node["lostScopes"]?.strings ?? [])
       grant.requestedDetails = AuthorizationDetails(granted: node["requestedDetails"])

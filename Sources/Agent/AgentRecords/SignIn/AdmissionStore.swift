@@ -105,7 +105,7 @@ extension Admission {
     ProtectedLogin(
       identity: identity, issuedBy: issuedBy, kind: kind,
       tokens: [grant.refreshToken, imported?.imported].compactMap { $0 } + tokens.all.map(\.secret),
-      mayShareFamily: imported != nil)
+      mayShareFamily: grant.cameFromElsewhere)
   }
 }
 

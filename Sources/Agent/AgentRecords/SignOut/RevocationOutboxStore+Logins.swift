@@ -62,8 +62,10 @@ extension RevocationOutboxStore {
         identity: profile.identity, issuedBy: profile.issuedBy, kind: profile.kind, tokens: [])
       // Without its grant first, which must be opened.
       if login.isEnded(by: entry, configured) { return true }
-      if profile.id == giver { return false }
-      login.tokens = tokens(of: profile)
+      // None of a grant that does not open: it can't be used either.
+      guard let loaded = try? vault.journal.load(profile) else { return false }
+      login.mayShareFamily = loaded.grant.cameFromElsewhere
+      if profile.id != giver { login.tokens = loaded.heldTokens }
       return login.isEnded(by: entry, configured)
     }
   }
@@ -77,15 +79,14 @@ extension RevocationOutboxStore {
     return vault.providerTable.all.keys.compactMap { vault.directory.namedProfile(of: identity, at: $0) }
   }
 
-  /// None of a grant that does not open: it can't be used either.
-  private func tokens(of profile: AccountProfile) -> [Secret] {
-    guard let loaded = try? vault.journal.load(profile) else { return [] }
-    return [loaded.grant.refreshToken, loaded.livingRefreshToken].compactMap { $0 }
-      + (loaded.tokens?.all.map(\.secret) ?? [])
-  }
-
   private func providers(of client: IssuingClient) -> [Provider] {
     vault.providerTable.all.values.filter { $0.issuingClient.isClient(client.clientID, of: client.issuer) }
+  }
+}
+
+extension LoadedGrant {
+  fileprivate var heldTokens: [Secret] {
+    [grant.refreshToken, livingRefreshToken].compactMap { $0 } + (tokens?.all.map(\.secret) ?? [])
   }
 }
 

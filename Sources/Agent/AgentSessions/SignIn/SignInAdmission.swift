@@ -117,6 +117,7 @@ struct SignInAdmission: Sendable {
     grant.authTime = person.idToken.flatMap(IDTokenIdentity.read)?.authTime
     if person.idToken != nil, case .required(let nonce) = answer.nonce { grant.nonce = nonce }
     grant.deviceKey = deviceKey
+    grant.cameFromElsewhere = answer.imported != nil
     grant.requestedDetails = answer.details
     // Without a word of the provider nothing shows that it knows them (RFC 9396 §7).
     grant.details = response.authorizationDetails.flatMap { $0.isEmpty ? nil : $0 }

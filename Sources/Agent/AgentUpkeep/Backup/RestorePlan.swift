@@ -127,11 +127,17 @@ package struct RestorePlan {
 extension BackedUpAccount {
   /// The login that it brings back; nil if it is signed out.
   fileprivate var login: ProtectedLogin? {
-    guard profile.signInStatus == .signedIn, let grant = grant.flatMap({ GrantRecord($0) }) else { return nil }
-    // The copy may be older than the token that waits, and of the same family.
+    guard profile.signInStatus == .signedIn, let grant = restoredGrant else { return nil }
     return ProtectedLogin(
       identity: profile.identity, issuedBy: profile.issuedBy, kind: profile.kind,
-      tokens: grant.refreshToken.map { [$0] } ?? [], mayShareFamily: profile.kind == .openid)
+      tokens: grant.refreshToken.map { [$0] } ?? [], mayShareFamily: grant.cameFromElsewhere)
+  }
+
+  private var restoredGrant: GrantRecord? {
+    var restored = grant.flatMap { GrantRecord($0) }
+    // The copy may be older than a token that waits, and of the same family.
+    if profile.kind == .openid { restored?.cameFromElsewhere = true }
+    return restored
   }
 
   /// The changes that add the account as a new incarnation with its own keys. Data under a PIN stays under it.
@@ -151,7 +157,7 @@ extension BackedUpAccount {
       changes.append(.lockData(partition))
     }
     if profile.signInStatus == .signedIn, let grant {
-      changes.append(.put(partition, .grant, grant))
+      changes.append(.put(partition, .grant, restoredGrant?.record ?? grant))
       if let idToken { changes.append(.put(partition, .idToken, idToken)) }
     }
     return changes
