@@ -118,6 +118,46 @@ import Testing
     }
   }
 
+  /// It could end the login that the answer brings, after a start and between the tries as well.
+  @Test func revocationThatWaits_waitsForTheStoredAnswer() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: #","revocationScope":"grant""#)
+      world.network.next("/revoke", .notConnected(.refused), times: nil)
+      let out = try await world.client().call("account.signOut", #"{"account":"work","mode":"soft"}"#)
+      #expect(out.error == nil, "\(out)")
+      _ = try await Self.interrupt(scene.idp, world, user: "alice")
+      world.network.clearIncidents()
+      world.network.next("/userinfo", .notConnected(.refused), times: nil)
+      let sent = world.network.count("/revoke")
+      await world.clock.sleep(for: .seconds(3600))
+      #expect(world.network.count("/revoke") == sent)
+      await Self.reconnect(world)
+      let account = try #require(try await Self.bob(world))
+      #expect(scene.works(try await scene.tokenOf(account)))
+      #expect(world.network.count("/revoke") == sent)
+    }
+  }
+
+  /// The token is the person's own still where the provider does not rotate: nothing is in doubt, and nothing is spent.
+  @Test func refusalWhileTheVaultIsLocked_leavesNoDoubt() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let token = try #require(try scene.idp.signIn(user: "bob").refreshToken)
+      scene.idp.enqueueFault("/token", .status(503))
+      let gate = Gate()
+      world.network.next("/token", .heldBefore(gate))
+      let client = try world.client()
+      let request = client.send("signIn.import", Self.params(token))
+      await gate.reached()
+      #expect(try await world.client().call("agent.lock").error == nil)
+      gate.open()
+      #expect(await client.answer(to: request).error != nil)
+      #expect(try await world.client().call("agent.unlock").error == nil)
+      let again = try await Self.importing(token, world)
+      #expect(again["account"] != nil, "\(again)")
+    }
+  }
+
   @Test func aliasThatIsTakenMeanwhile_isLeftOut() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
