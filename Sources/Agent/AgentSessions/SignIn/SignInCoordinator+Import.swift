@@ -214,7 +214,10 @@ extension SignInCoordinator {
   /// Before anything that waits is sent: holds back what could end the logins that stored answers bring.
   package func holdForImports() async {
     for intent in await answeredImports() where !isOver {
-      if let found = try? await find(intent) { _ = await hold(found.staged, found.live) }
+      guard let found = try? await find(intent) else { continue }
+      _ = await hold(found.staged, found.live)
+      // A caller may have gone on with it meanwhile.
+      await endHold(of: intent.id)
     }
   }
 
