@@ -141,8 +141,8 @@ struct SignInAdmission: Sendable {
     return admitted
   }
 
-  /// The moment by which an answer is judged, and from which its lifetimes count. One out of the journal may have waited
-  /// for a day: its ID token was good when it came.
+  /// The moment by which an answer is judged, and from which its lifetimes count. One out of the journal may have
+  /// waited for a day: its ID token was good when it came.
   private func issued(_ answer: IssuedAnswer, by now: Timestamp, _ clock: any AgentClock) -> Timestamp {
     guard answer.isResumed, let imported = answer.imported else { return now }
     if let sentAt = answer.sentAt { return now + (sentAt - clock.boot()) }
