@@ -57,6 +57,13 @@ import Testing
       time.apply(ServerSample(date: date, sentAt: sentAt, receivedAt: now.boot), from: provider, at: now)
     }
 
+    /// The wall clock is right, was ahead by `jump` for a moment, and is right again.
+    mutating func setAhead(_ jump: Milliseconds) {
+      wallError = jump
+      time.advance(to: now)
+      wallError = .zero
+    }
+
     mutating func confirm(_ provider: ProviderName = idp) -> TrustedInstant {
       time.confirmed(by: provider, at: now.boot, now: now)
     }
@@ -314,6 +321,47 @@ import Testing
     #expect(machine.elapsed(since: later) == Self.day * 2)
     // The mark is not lowered either.
     #expect(machine.time.highWater(of: Machine.idp, at: machine.now) == machine.trueTime)
+  }
+
+  /// The clock was ahead by a day, and later by three minutes; another account is confirmed after each.
+  @Test func secondAcceptance_agesWhatBeganUnderTheFirstByItsOwnJumpOnly() {
+    var machine = Machine()
+    let before = machine.confirm()
+    machine.setAhead(Self.day)
+    let first = machine.confirm()
+    machine.pass(.seconds(3600))
+    machine.setAhead(.seconds(180))
+    let second = machine.confirm()
+    for _ in 0..<2 {
+      #expect(machine.elapsed(since: first) == .seconds(3600 + 180))
+      #expect(machine.reading(since: first).behind == .seconds(180))
+      #expect(machine.elapsed(since: second) == .zero)
+      #expect(machine.reading(since: second).clock == .trusted)
+      #expect(machine.elapsed(since: before) == Self.day + .seconds(3600 + 180))
+      machine.restart()
+    }
+    machine.reboot(off: Self.day, uptime: .zero)
+    #expect(machine.elapsed(since: first) == Self.day + .seconds(3600 + 180))
+    #expect(machine.elapsed(since: second) == Self.day)
+  }
+
+  /// The record keeps eight acceptances; of more, those with small differences are joined.
+  @Test func manyAcceptances_ageOlderWindowsByTheSmallestJumps() {
+    var machine = Machine()
+    _ = machine.confirm()
+    machine.setAhead(Self.day * 20_000)
+    let first = machine.confirm()
+    var longest = machine.elapsed(since: first)
+    for jump in 1...20 {
+      machine.setAhead(.seconds(180))
+      let later = machine.confirm()
+      #expect(machine.elapsed(since: later) == .zero)
+      #expect(machine.elapsed(since: first) == .seconds(180 * Int64(jump)))
+      #expect(machine.elapsed(since: first) > longest)
+      longest = machine.elapsed(since: first)
+      machine.restart()
+    }
+    #expect(machine.time.record(at: machine.now).lines.map(\.acceptances.count) == [8])
   }
 
   /// The request was sent before the clock was set back, and a second account confirmed in between.
@@ -580,6 +628,22 @@ import Testing
       machine.reboot(off: .zero, uptime: .zero)
       #expect(machine.elapsed(sinceMoment: made) >= elapsed)
     }
+  }
+
+  /// A machine without a clock battery starts in 1970; its clock is set, and later slips by three minutes.
+  @Test func clockThatSlipsAfterABootIn1970_endsNoGrant() {
+    var machine = Machine()
+    _ = machine.time.moment(at: machine.now)
+    machine.reboot(off: .zero, uptime: .zero, wallError: Self.day * -20_000)
+    _ = machine.time.moment(at: machine.now)
+    machine.wallError = .zero
+    machine.time.advance(to: machine.now)
+    let made = machine.time.moment(at: machine.now)
+    machine.pass(.seconds(60))
+    machine.setAhead(.seconds(180))
+    let later = machine.time.moment(at: machine.now)
+    #expect(machine.elapsed(sinceMoment: made) == .seconds(240))
+    #expect(machine.elapsed(sinceMoment: later) == .zero)
   }
 
   @Test func grantMadeAfterAClockWasAhead_livesAsLongAsIsMeant() {

@@ -40,7 +40,15 @@ extension TrustedTime.Record {
         writer.member("provider", line.provider?.text)
         writer.member("mark", line.mark.milliseconds)
         writer.member("wallOffset", line.wallOffset.count)
-        writer.member("acceptedAt", line.acceptedAt?.count)
+        writer.key("acceptances")
+        writer.beginArray()
+        for acceptance in line.acceptances {
+          writer.beginObject()
+          writer.member("at", acceptance.at.count)
+          writer.member("offset", acceptance.offset.count)
+          writer.endObject()
+        }
+        writer.endArray()
         writer.member("toldBehind", line.toldBehind.count)
         writer.key("wasTold")
         writer.bool(line.wasTold)
@@ -59,14 +67,17 @@ extension TrustedTime.Record {
       else { return nil }
       return TrustedTime.Record(
         bootID: bootID, boot: BootInstant(milliseconds: boot), lived: Milliseconds(lived),
-        lines: lines.compactMap { line in
+        lines: lines.compactMap { line -> Line? in
           let provider = line["provider"]?.string.map { ProviderName($0) }
           // The line of the machine names none; a name that is none is of no provider.
           if case .some(.none) = provider { return nil }
           guard let mark = line["mark"]?.timestamp, let wallOffset = line["wallOffset"]?.integer else { return nil }
           return Line(
             provider: provider ?? nil, mark: mark, wallOffset: Milliseconds(wallOffset),
-            acceptedAt: line["acceptedAt"]?.integer.map { Milliseconds($0) },
+            acceptances: line["acceptances"]?.elements.compactMap { acceptance -> Acceptance? in
+              guard let at = acceptance["at"]?.integer, let offset = acceptance["offset"]?.integer else { return nil }
+              return Acceptance(at: Milliseconds(at), offset: Milliseconds(offset))
+            } ?? [],
             toldBehind: Milliseconds(line["toldBehind"]?.integer ?? 0), wasTold: line["wasTold"]?.bool ?? false,
             isAnchored: line["isAnchored"]?.bool ?? false)
         })

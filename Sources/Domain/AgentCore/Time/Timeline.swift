@@ -60,20 +60,25 @@ public struct ProviderTime: Hashable, Sendable {
 ///
 /// A wall clock that was ahead once would leave a timeline that no server tells ahead for as long. So a window that
 /// begins there accepts the wall clock as it is by then: this window and later ones count from it. The mark is not
-/// lowered, and what began before is still judged by it.
+/// lowered, and what began before is still judged by it, or by the acceptance that it began under.
 struct Timeline: Hashable, Sendable {
   /// The time by which an accurate wall clock may be behind trusted time (docs/offline.md, Time).
   static let tolerance = Milliseconds.seconds(120)
   /// Number of latest samples; the one with the shortest round trip counts (docs/offline.md, Time).
   static let samplesKept = 8
+  /// Number of acceptances of the wall clock that a record keeps, so that its size is bounded (docs/offline.md, Time).
+  static let acceptancesKept = 8
+
+  typealias Acceptance = TrustedTime.Record.Acceptance
 
   /// The high-water mark of trusted time, reached at `markedAt`. It advances with the boot clock.
   private var mark: Timestamp
   private var markedAt: BootInstant
   /// Mark minus wall clock when both were last known: converts the wall clock while no server has reported its time.
   private var wallOffset: Milliseconds
-  /// Lifetime of the vault when the wall clock was accepted last; windows that began before do not count by it.
-  private var acceptedAt: Milliseconds?
+  /// Times that the wall clock was accepted, in their order, with ever larger offsets. A window counts by the last one
+  /// that it did not begin before.
+  private var acceptances: [Acceptance] = []
   /// A server has reported its time, in this boot or an earlier one: from then on only servers lower the timeline.
   private var wasTold: Bool
   /// How far the wall clock was behind a server that told its time last; zero if it was ahead, or none told.
@@ -104,7 +109,7 @@ struct Timeline: Hashable, Sendable {
     mark = line.mark
     markedAt = boot
     wallOffset = line.wallOffset
-    acceptedAt = line.acceptedAt
+    acceptances = line.acceptances
     wasTold = line.wasTold || line.isAnchored
     toldBehind = line.toldBehind
     isAnchored = line.isAnchored && isSameBoot
@@ -145,7 +150,7 @@ struct Timeline: Hashable, Sendable {
     toldBehind = max(.zero, mark - now.wall)
     wasTold = true
     isAnchored = true
-    acceptedAt = nil
+    acceptances = []
   }
 
   /// A window begins that counts from `ago`, when the vault has lived for `lived`. Its `lived` is later than `lived - ago`
@@ -155,17 +160,28 @@ struct Timeline: Hashable, Sendable {
     if !wasTold, reading(at: now).clock == .suspect {
       wallOffset = mark - now.wall
       // Later than any window that began by now, also in this millisecond.
-      acceptedAt = lived + Milliseconds(1)
+      accept(Acceptance(at: lived + Milliseconds(1), offset: wallOffset))
     }
     return TrustedInstant(
-      time: time(since: nil, at: now) + (.zero - ago), lived: max(lived - ago, acceptedAt ?? .zero))
+      time: time(since: nil, at: now) + (.zero - ago), lived: max(lived - ago, acceptances.last?.at ?? .zero))
+  }
+
+  /// Where there are too many, the one is dropped that differs least from the one before: windows that began under it age by
+  /// this difference.
+  private mutating func accept(_ acceptance: Acceptance) {
+    if acceptances.count == Self.acceptancesKept {
+      let before = [.zero] + acceptances.map(\.offset)
+      let least = acceptances.indices.min { acceptances[$0].offset - before[$0] < acceptances[$1].offset - before[$1] }
+      acceptances.remove(at: least!)
+    }
+    acceptances.append(acceptance)
   }
 
   /// The time for a window that began at `instant`; nil: for a new one.
   private func time(since instant: TrustedInstant?, at now: MachineTime) -> Timestamp {
     let mark = mark(at: now)
-    if let instant, let acceptedAt, instant.lived < acceptedAt { return mark }
-    return wasTold ? mark : mark + (.zero - wallOffset)
+    let acceptance = acceptances.last { $0.at <= instant?.lived ?? $0.at }
+    return mark + (.zero - (acceptance?.offset ?? .zero))
   }
 
   func elapsed(since instant: TrustedInstant, at now: MachineTime) -> Milliseconds {
@@ -194,7 +210,7 @@ struct Timeline: Hashable, Sendable {
     let mark = mark(at: now)
     return TrustedTime.Record.Line(
       provider: provider, mark: mark, wallOffset: max(.zero, isAnchored ? mark - now.wall : wallOffset),
-      acceptedAt: acceptedAt, toldBehind: toldBehind, wasTold: wasTold, isAnchored: isAnchored)
+      acceptances: acceptances, toldBehind: toldBehind, wasTold: wasTold, isAnchored: isAnchored)
   }
 }
 

@@ -41,14 +41,26 @@ public struct TrustedInstant: Hashable, Sendable {
 public struct TrustedTime: Hashable, Sendable {
   /// The stored form: encrypted, it is the high-water mark.
   public struct Record: Hashable, Sendable {
+    /// The wall clock was accepted as it was, for want of a server's time.
+    public struct Acceptance: Hashable, Sendable {
+      /// Lifetime of the vault by then.
+      public var at: Milliseconds
+      /// Mark minus wall clock by then.
+      public var offset: Milliseconds
+
+      public init(at: Milliseconds, offset: Milliseconds) {
+        self.at = at
+        self.offset = offset
+      }
+    }
+
     /// The stored timeline of one provider; of the machine if `provider` is nil.
     public struct Line: Hashable, Sendable {
       public var provider: ProviderName?
       public var mark: Timestamp
       /// Mark minus wall clock when both were last known.
       public var wallOffset: Milliseconds
-      /// Lifetime of the vault when the wall clock was accepted last, for want of a server's time.
-      public var acceptedAt: Milliseconds?
+      public var acceptances: [Acceptance]
       /// How far the wall clock was behind a server that told its time last; zero if it was ahead, or none told.
       public var toldBehind: Milliseconds
       /// A server had reported its time.
@@ -57,13 +69,13 @@ public struct TrustedTime: Hashable, Sendable {
       public var isAnchored: Bool
 
       public init(
-        provider: ProviderName?, mark: Timestamp, wallOffset: Milliseconds, acceptedAt: Milliseconds? = nil,
+        provider: ProviderName?, mark: Timestamp, wallOffset: Milliseconds, acceptances: [Acceptance] = [],
         toldBehind: Milliseconds = .zero, wasTold: Bool = false, isAnchored: Bool
       ) {
         self.provider = provider
         self.mark = mark
         self.wallOffset = wallOffset
-        self.acceptedAt = acceptedAt
+        self.acceptances = acceptances
         self.toldBehind = toldBehind
         self.wasTold = wasTold
         self.isAnchored = isAnchored
