@@ -630,6 +630,22 @@ import Testing
     }
   }
 
+  /// A record of an older version has no line of the machine.
+  @Test func oldRecordWithoutTheMachinesTime_revivesNoGrant() {
+    var machine = Machine()
+    _ = machine.confirm()
+    let made = machine.time.moment(at: machine.now)
+    var record = machine.time.record(at: machine.now)
+    record.lines.removeAll { $0.provider == nil }
+    machine.time = TrustedTime(record, bootID: machine.bootID, at: machine.now)
+    machine.wallError = .seconds(7200)
+    #expect(machine.elapsed(sinceMoment: made) == .seconds(7200))
+    machine.wallError = .zero
+    #expect(machine.elapsed(sinceMoment: made) == .seconds(7200))
+    machine.restart()
+    #expect(machine.elapsed(sinceMoment: made) == .seconds(7200))
+  }
+
   /// A machine without a clock battery starts in 1970; its clock is set, and later slips by three minutes.
   @Test func clockThatSlipsAfterABootIn1970_endsNoGrant() {
     var machine = Machine()

@@ -101,7 +101,7 @@ public struct TrustedTime: Hashable, Sendable {
   private var lived: Milliseconds
   private var livedAt: BootInstant
   private var timelines: [ProviderName: Timeline] = [:]
-  /// Of moments without a provider; nil before the first of them.
+  /// Of moments without a provider; nil in a new vault before the first of them.
   private var machine: Timeline?
 
   /// Continues from the stored record; nil if there is none.
@@ -120,6 +120,8 @@ public struct TrustedTime: Hashable, Sendable {
       let timeline = Timeline(line, at: livedAt, isSameBoot: isSameBoot)
       if let provider = line.provider { timelines[provider] = timeline } else { machine = timeline }
     }
+    // A vault of an older version has none.
+    if machine == nil { machine = Timeline(at: now) }
     advance(to: now)
   }
 
