@@ -110,7 +110,10 @@ struct Timeline: Hashable, Sendable {
     markedAt = boot
     wallOffset = line.wallOffset
     acceptances = line.acceptances
-    wasTold = line.wasTold || line.isAnchored
+    // A line of an older version has no `wasTold`; only a server's time or an acceptance left an offset.
+    wasTold =
+      line.wasTold || line.isAnchored || line.toldBehind > .zero
+      || (line.wallOffset > .zero && line.acceptances.isEmpty)
     toldBehind = line.toldBehind
     isAnchored = line.isAnchored && isSameBoot
   }
