@@ -132,7 +132,7 @@ package actor RevocationWorker {
 
   /// Tries an entry in the background; one that was put off, when its time has come.
   package func begin(_ entry: OutboxEntry) {
-    guard entry.nextAttemptAt <= now(for: entry) else { return schedule(entry) }
+    guard RevocationOutbox.isDue(entry.nextAttemptAt, at: now(for: entry)) else { return schedule(entry) }
     dependencies.background.start { _ = await self.send(entry) }
   }
 
@@ -142,7 +142,8 @@ package actor RevocationWorker {
       try vault.outbox.entries(of: identity, at: provider)
     }
     let now = dependencies.time.now(for: provider)
-    for entry in entries ?? [] where entry.nextAttemptAt <= now || Resumption.unreached.concerns(entry) {
+    for entry in entries ?? []
+    where RevocationOutbox.isDue(entry.nextAttemptAt, at: now) || Resumption.unreached.concerns(entry) {
       _ = await settle(entry)
     }
   }

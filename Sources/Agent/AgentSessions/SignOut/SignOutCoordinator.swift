@@ -116,7 +116,8 @@ package struct SignOutCoordinator: Sendable {
       try vault.outbox.entries().filter { ids.contains($0.id) }
     }
     return waiting?.compactMap { entry -> Timestamp? in
-      guard entry.nextAttemptAt > dependencies.time.now(for: entry.provider) else { return nil }
+      let now = dependencies.time.now(for: entry.provider)
+      guard !RevocationOutbox.isDue(entry.nextAttemptAt, at: now) else { return nil }
       return entry.nextAttemptAt
     }.min()
   }

@@ -171,6 +171,10 @@ public struct OperationMachine: Hashable, Sendable {
     }
   }
 
+  static func isPauseOver(until moment: Timestamp, at now: Timestamp) -> Bool {
+    Backoff.isOver(until: moment, at: now, longest: longestPause)
+  }
+
   private static func pause(_ wanted: Milliseconds) -> Milliseconds { min(max(wanted, shortestPause), longestPause) }
 
   /// The server answered with more than can be kept, so that its status is not known.

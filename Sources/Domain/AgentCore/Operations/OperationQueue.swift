@@ -52,7 +52,7 @@ public struct OperationQueue: Hashable, Sendable {
     /// The latest.
     var cause: HoldUp?
 
-    func isOver(at now: Timestamp) -> Bool { until.map { $0 <= now } ?? true }
+    func isOver(at now: Timestamp) -> Bool { until.map { OperationMachine.isPauseOver(until: $0, at: now) } ?? true }
   }
 
   /// Operations waited for the provider, so that it confirms the account before one is sent.
@@ -122,19 +122,17 @@ public struct OperationQueue: Hashable, Sendable {
       }
     }
     if let offered { return .offer(offered) }
-    let due = heads.filter { head in
-      guard operations[head].machine.isDue else { return false }
-      return moment(of: operations[head]).map { $0 <= now } ?? true
-    }
+    let due = heads.filter { operations[$0].machine.isDue && moment(of: operations[$0], at: now) == nil }
     if let own = due.first(where: { operations[$0].caller == .owner }) ?? due.first { return .deliver(own) }
-    moments += heads.compactMap { moment(of: operations[$0]) }
+    moments += heads.compactMap { moment(of: operations[$0], at: now) }
     return nil
   }
 
-  /// When the pauses of an operation end that the agent is to send; nil if it has none.
-  private func moment(of entry: Entry) -> Timestamp? {
+  /// When the pauses of an operation end that the agent is to send; nil if none is left.
+  private func moment(of entry: Entry, at now: Timestamp) -> Timestamp? {
     guard entry.machine.isDue else { return nil }
-    return [entry.machine.nextAttemptAt, pauses[entry.caller]?.until].compactMap { $0 }.max()
+    return [entry.machine.nextAttemptAt, pauses[entry.caller]?.until].compactMap { $0 }
+      .filter { !OperationMachine.isPauseOver(until: $0, at: now) }.max()
   }
 }
 

@@ -44,6 +44,11 @@ public enum RevocationOutbox {
     Milliseconds(longest.count / 2 + Int64(Double(longest.count / 2) * jitter))
   }
 
+  /// True if the pause before the next attempt is over.
+  public static func isDue(_ nextAttemptAt: Timestamp, at now: Timestamp) -> Bool {
+    Backoff.isOver(until: nextAttemptAt, at: now, longest: parked)
+  }
+
   /// The end of the attempts. What a provider tells of a refresh token's lifetime may be wrong, so the provider has to have
   /// answered once before that counts. An access token that has expired is dead.
   ///

@@ -36,6 +36,11 @@ public enum Backoff {
     return retryAfter + Milliseconds(Int64(Double(spread.count) * jitter))
   }
 
+  /// True if a stored pause is over. One that would last longer than any was set while the clock was ahead.
+  static func isOver(until moment: Timestamp, at now: Timestamp, longest: Milliseconds) -> Bool {
+    moment <= now || moment - now > longest
+  }
+
   /// Within so long the agents of a fleet do not all ask.
   static let spreadBeyond = Milliseconds.seconds(60)
 }

@@ -77,6 +77,21 @@ import Testing
     #expect(queue.next(of: entries(OperationMachine(.agent)), at: now, isReachable: true) == .confirm)
   }
 
+  @Test("a pause that was set while the clock was ahead holds up nothing once the clock is right")
+  func pausesOfAClockThatWasAhead() {
+    let right = now + .seconds(-86_400)
+    let operations = entries(paused())
+    #expect(queue().next(of: operations, at: right, isReachable: true) == .deliver(0))
+    var queue = queue()
+    queue.failed(.owner, at: now, pause: .seconds(30), isElsewhere: true, jitter: 0)
+    #expect(queue.next(of: operations, at: right, isReachable: true) == .deliver(0))
+    queue.failed(nil, at: now, pause: .seconds(30), isElsewhere: true, jitter: 0)
+    #expect(queue.next(of: operations, at: right, isReachable: true) == .deliver(0))
+    queue.failed(nil, at: right, pause: .seconds(7200), isElsewhere: true, jitter: 0)
+    #expect(
+      queue.next(of: operations, at: right, isReachable: true) == .wait(until: right + OperationMachine.longestPause))
+  }
+
   // MARK: callers
 
   private let bot = OperationCaller(grants: ["grt_bot"])

@@ -16,6 +16,14 @@ import Testing
     #expect(verdict(400, error) == .refused(after: RevocationOutbox.parked))
   }
 
+  @Test func attemptThatAClockAheadPutOff_isDueOnceTheClockIsRight() {
+    let now = Timestamp(milliseconds: 1_000_000)
+    #expect(RevocationOutbox.isDue(now, at: now))
+    #expect(!RevocationOutbox.isDue(now + Milliseconds(1), at: now))
+    #expect(!RevocationOutbox.isDue(now + RevocationOutbox.parked, at: now), "no pause is longer")
+    #expect(RevocationOutbox.isDue(now + RevocationOutbox.parked + Milliseconds(1), at: now))
+  }
+
   @Test(arguments: [200, 202, 204]) func success_isAConfirmation(status: Int) {
     #expect(verdict(status) == .confirmed)
     #expect(verdict(status, "") == .confirmed)
