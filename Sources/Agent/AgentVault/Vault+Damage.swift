@@ -7,7 +7,7 @@ extension RecordKind {
   var answersForItself: Bool {
     switch self {
     case .provider, .policy, .callerGrant, .activeAccount, .mark, .operationTally, .operationTraces, .rule,
-      .policyBundle, .policySource, .administratorPolicy, .importJournal:
+      .policyBundle, .policySource, .administratorPolicy, .importJournal, .spentTries:
       true
     default: false
     }

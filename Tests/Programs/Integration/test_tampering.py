@@ -20,13 +20,13 @@ from deaths import ALL, Sampled
 from agent_fixture import (
     Client, AgentFixture, LanyardError, Provider, Scene, accepts, add_provider, import_account, sign_in)
 
-INVALID_PARAMS, LOCKED, UNLOCK_FAILED, INTEGRITY = -32602, 1001, 1008, 5002
+INVALID_PARAMS, LOCKED, UNLOCK_FAILED, STEP_UP_FAILED, INTEGRITY = -32602, 1001, 1008, 4003, 5002
 STORE_FAILED, VAULT_CLOSED = 74, 76
 PIN, SECRET = "2468", "what-alice-keeps"
 
 # The numbers of the sealed format (RecordKinds.swift).
 HEAD, KEYS, PROFILE, GRANT, CLIENT_SECRET, STEP_UP, SNAPSHOT, PROVIDER, ACTIVE, POLICY, MARK = 1, 2, 3, 4, 9, 11, 12, 16, 17, 21, 30
-OUTBOX, TRUSTED_TIME, ERASURE, CALLER_GRANT, KEY_SLOT_NOTES = 18, 19, 20, 27, 31
+OUTBOX, TRUSTED_TIME, ERASURE, CALLER_GRANT, KEY_SLOT_NOTES, SPENT_TRIES = 18, 19, 20, 27, 31, 56
 VAULT = bytes(16)
 
 RULES = {
@@ -567,6 +567,30 @@ class Tampering(Sampled):
                     client.call("token.get", {"account": "@active"})["account"], self.accounts["bob"])
         self.each(expect, self.place(VAULT, ACTIVE), columns=self.columns_beside("kind"))
         expect(lambda file: file.delete(self.place(VAULT, ACTIVE)))
+
+    def test_deleted_note_of_the_tries_at_a_pin_gives_none_back_and_ends_none(self):
+        def tries_left(client: Client) -> int:
+            wrong = self.refused(
+                STEP_UP_FAILED, lambda: client.call("stepUp.verify", {"account": "alice", "pin": "1111"}))
+            return wrong.data["attemptsLeft"]
+
+        kept = {"path": os.path.join(self.directory(), "backup"), "passphrase": "not-a-real-passphrase"}
+        self.agent.start()
+        with self.agent.client(timeout=20) as client:
+            client.call("agent.backup", {**kept, "includeRefreshTokens": True})
+            self.assertEqual(tries_left(client), 9)
+        self.agent.end()
+        spent = os.path.join(self.directory(), "spent")
+        for name in ("state", "home"):
+            shutil.copytree(os.path.join(self.agent.directory, name), os.path.join(spent, name))
+        with self.attacked(lambda file: file.delete(self.place(VAULT, SPENT_TRIES)), since=spent) as client:
+            self.assertEqual(tries_left(client), 8)
+        # An account that leaves has its tries noted, too.
+        with self.attacked(lambda file: file.delete(self.place(VAULT, SPENT_TRIES)), since=spent) as client:
+            client.call("account.signOut", {"account": "alice", "mode": "offline"})
+            client.call("account.forget", {"account": "alice"})
+            client.call("agent.restore", kept)
+            self.assertEqual(client.call("stepUp.status", {"account": "alice"})["attemptsLeft"], 9)
 
     def test_changed_column_of_a_vault_record_closes_the_vault(self):
         place = f"{self.place(VAULT)} AND kind NOT IN ({PROVIDER}, {ACTIVE}, {POLICY}, {MARK})"

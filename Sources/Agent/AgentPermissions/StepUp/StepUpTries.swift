@@ -69,7 +69,7 @@ package struct StepUpTries {
     var record = try enrolled(attempt.place.method, of: profile)
     record.attempts.wasRight()
     var changes: [VaultChange] = [.put(profile.partition, .stepUp, record.sealable)]
-    changes += try vault.spentTries.noting(record)
+    changes += try vault.spentTries.noting(record, wasRight: true)
     if try vault.isDataLocked(of: profile) {
       guard let dataKey = attempt.place.dataKey(in: attempt.lock, by: key) else {
         throw .vault(.integrity, profile.id)
@@ -109,9 +109,10 @@ package struct StepUpTries {
     profile.hasStepUp = false
     let isDataLocked = try vault.isDataLocked(of: profile)
     let orphaned = isDataLocked ? vault.operations.orphaning(profile, into: profile.partition) : OrphanedOperations()
+    let noted = try vault.spentTries.noting(record)
     let (result, events) = (result(), vault.events)
     return ChangeSet(
-      [
+      noted + [
         .put(profile.partition, .stepUp, record.tombstone.sealable), .put(profile.partition, .profile, profile.record),
         failed("destroyed", profile, record),
       ] + (isDataLocked ? [.renewData(profile.partition)] : []) + orphaned.records,

@@ -140,7 +140,8 @@ package struct SignOutStore {
     profile.erase(as: try vault.digest(of: before.identity, at: before.provider))
     // A new incarnation keeps the account's id; the keys of the old one go with its rows.
     profile.partition = PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))!
-    return (profile, ([.destroy(old), .put(profile.partition, .profile, profile.record)], .account(before.id)))
+    let spent = try vault.spentTries.noting(of: before)
+    return (profile, (spent + [.destroy(old), .put(profile.partition, .profile, profile.record)], .account(before.id)))
   }
 
   /// Erases a signed-out account. Returns the accounts that are erased now: without this one, if a reader of the store
@@ -152,12 +153,13 @@ package struct SignOutStore {
     guard profile.signInStatus != .signedIn else {
       throw .invalidParameter("/account", expected: "an account that is signed out")
     }
+    let spent = try vault.spentTries.noting(of: profile)
     let waiting = try profile.isErased ? [] : vault.outbox.erasing(profile.identity, of: profile)
     let orphaned = vault.operations.orphaning(profile, into: nil)
     let rules = vault.rules.forgetting(profile.id)
     let events = vault.events
     return ChangeSet(
-      waiting + orphaned.records + rules.records + [
+      spent + waiting + orphaned.records + rules.records + [
         .destroy(profile.partition), vault.audited(.accountForget, account: profile.id),
       ],
       memory: [.accountForgotten(profile.id)] + orphaned.memory + rules.memory, of: profile.id,

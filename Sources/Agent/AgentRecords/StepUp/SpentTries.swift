@@ -17,12 +17,23 @@ package struct SpentTries {
   /// of more takes longer than trying PINs.
   private static let most = 1024
 
-  /// With each change of the tries at a PIN. A PIN whose tries are all left needs no note.
-  package func noting(_ record: StepUpRecord) throws(AgentFailure) -> [VaultChange] {
-    guard let lock = record.lock else { return [] }
+  /// With each change of the tries at a PIN, and before its record goes. A PIN whose tries are all left needs no note.
+  /// Only a try that was right lowers the count of a note, by itself.
+  package func noting(_ record: StepUpRecord?, wasRight: Bool = false) throws(AgentFailure) -> [VaultChange] {
+    guard var record, let lock = record.lock else { return [] }
     return try vault.withRecords { (records) throws(VaultFailure) in
       let place = try records.places().spentTries(at: lock.commitment)
-      let isKnown = try records.read(.vault, .spentTries, id: place) != nil
+      var isKnown = true
+      do throws(VaultFailure) {
+        let plain = try records.read(.vault, .spentTries, id: place)
+        isKnown = plain != nil
+        if let noted = plain.flatMap({ StepUpRecord($0) })?.attempts {
+          if noted == record.attempts { return [] }
+          record.attempts = record.attempts.noted(over: noted, wasRight: wasRight)
+        }
+      } catch .integrity {
+        // A damaged note is replaced: it must not end all tries.
+      }
       guard record.attempts.spent > 0 else { return isKnown ? [.delete(.vault, .spentTries, id: place)] : [] }
       var changes: [VaultChange] = [.put(.vault, .spentTries, id: place, record.tombstone.sealable)]
       if !isKnown, let other = try noteInTheWay(in: records) {
@@ -30,6 +41,11 @@ package struct SpentTries {
       }
       return changes
     }
+  }
+
+  /// Before an account is erased, which a damaged record does not prevent.
+  func noting(of profile: AccountProfile) throws(AgentFailure) -> [VaultChange] {
+    try noting(try? vault.stepUp.record(of: profile))
   }
 
   /// A backup's record of a PIN, with the tries that were spent on that PIN since; without its lock if it was destroyed.
@@ -47,10 +63,13 @@ package struct SpentTries {
   }
 
   private func noteInTheWay(in records: Vault) throws(VaultFailure) -> [UInt8]? {
-    let notes = try records.readAll(.vault, .spentTries)
+    let notes = try records.readEach(.spentTries)
     guard notes.count >= Self.most else { return nil }
     return notes.min { spent($0.plain) < spent($1.plain) }?.id
   }
 
-  private func spent(_ plain: Secret) -> Int { StepUpRecord(plain)?.attempts.spent ?? 0 }
+  /// A damaged note goes last: a backup of its PIN is not restored.
+  private func spent(_ plain: Secret?) -> Int {
+    plain.flatMap { StepUpRecord($0) }?.attempts.spent ?? StepUpAttempts.maximum
+  }
 }

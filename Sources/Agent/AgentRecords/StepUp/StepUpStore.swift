@@ -76,7 +76,7 @@ package struct StepUpStore {
       [
         .put(profile.partition, .stepUp, record.sealable), .put(profile.partition, .profile, profile.record),
         vault.audited(.stepUpEnroll, account: id, .isNew(previous == nil)),
-      ],
+      ] + (try vault.spentTries.noting(previous)),
       memory: [.account(profile)], of: id, erasing: previous == nil ? nil : .values, isWithdrawal: true,
       result: Self.status(of: profile, record)
     ).onlyIntoFreeRoom
@@ -93,7 +93,7 @@ package struct StepUpStore {
       [
         .delete(profile.partition, .stepUp), .put(profile.partition, .profile, profile.record),
         vault.audited(.stepUpUnenroll, account: id),
-      ],
+      ] + (try vault.spentTries.noting(record)),
       memory: [.account(profile), .stepUpEnded(id)], of: id, erasing: .values,
       result: Self.status(of: profile, nil))
   }
@@ -143,10 +143,11 @@ package struct StepUpStore {
   /// Also what is told of the operations that are lost with the data.
   func forgettingDestroyed(of profile: AccountProfile) -> (records: [VaultChange], OrphanedOperations) {
     guard let record = try? record(of: profile), record.isDestroyed else { return ([], OrphanedOperations()) }
-    let forgotten = VaultChange.delete(profile.partition, .stepUp)
-    guard (try? vault.isDataLocked(of: profile)) ?? false else { return ([forgotten], OrphanedOperations()) }
+    let noted = (try? vault.spentTries.noting(record)) ?? []
+    let forgotten = noted + [.delete(profile.partition, .stepUp)]
+    guard (try? vault.isDataLocked(of: profile)) ?? false else { return (forgotten, OrphanedOperations()) }
     let orphaned = vault.operations.orphaning(profile, into: profile.partition)
-    return ([forgotten, .renewData(profile.partition)] + orphaned.records, orphaned)
+    return (forgotten + [.renewData(profile.partition)] + orphaned.records, orphaned)
   }
 
   // MARK: records

@@ -45,6 +45,14 @@ public struct StepUpAttempts: Hashable, Sendable {
       lastBootID: noted.lastBootID)
   }
 
+  /// What to note of this count in place of an earlier note of the same PIN. It may tell of attempts that this count does
+  /// not: only one that was correct lowers it, by itself.
+  public func noted(over note: StepUpAttempts, wasRight: Bool) -> StepUpAttempts {
+    var note = note
+    if wasRight { note.wasRight() }
+    return note.after(self)
+  }
+
   /// Number of attempts that remain.
   public var left: Int { max(0, Self.maximum - spent) }
 

@@ -43,6 +43,19 @@ import Testing
     #expect(spentElsewhere.after(noted).waiting(at: Self.at(103), bootID: Self.boot) == .seconds(8))
   }
 
+  @Test func noteOfMoreTries_isLoweredByATryThatWasRightAlone() {
+    let noted = StepUpAttempts(spent: 5, inARow: 2, lastAt: Self.at(5), lastBootID: Self.boot)
+    var record = StepUpAttempts()
+    _ = record.begin(at: Self.at(60), bootID: Self.boot)
+    #expect(record.noted(over: noted, wasRight: false).spent == 5)
+    #expect(record.noted(over: noted, wasRight: false).lastAt == Self.at(60))
+    record.wasRight()
+    let after = record.noted(over: noted, wasRight: true)
+    #expect(after.spent == 4 && after.inARow == 0)
+    let more = StepUpAttempts(spent: 7, inARow: 3, lastAt: Self.at(70), lastBootID: Self.boot)
+    #expect(more.noted(over: noted, wasRight: false) == more)
+  }
+
   @Test func pauseBetweenWrongPINs_growsFromOneSecondToThirty() {
     var attempts = StepUpAttempts()
     var now = Self.at(1000)
