@@ -9396,9 +9396,9 @@ class StepUpMethods:
         By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
         attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a
         sign-in of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are
-        answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. An import of a token
-        that the agent had already is no sign-in. Where no sign-in shows the person (keys, machines, providers that
-        name nobody), only the addition of a new account counts, and the first PIN takes pinentry afterwards: `reason`
+        answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. An import to an
+        account that is there is no sign-in. Where no sign-in shows the person (keys, machines, providers that name
+        nobody), only the addition of a new account counts, and the first PIN takes pinentry afterwards: `reason`
         `promptRequired`. After ten wrong attempts the PIN is destroyed, and setting one is answered with
         `StepUpFailed` and `attempts_left` 0 until the person signs in again, or types it in pinentry where no sign-in
         shows them.
@@ -9611,9 +9611,9 @@ class AsyncStepUpMethods:
         By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
         attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a
         sign-in of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are
-        answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. An import of a token
-        that the agent had already is no sign-in. Where no sign-in shows the person (keys, machines, providers that
-        name nobody), only the addition of a new account counts, and the first PIN takes pinentry afterwards: `reason`
+        answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. An import to an
+        account that is there is no sign-in. Where no sign-in shows the person (keys, machines, providers that name
+        nobody), only the addition of a new account counts, and the first PIN takes pinentry afterwards: `reason`
         `promptRequired`. After ten wrong attempts the PIN is destroyed, and setting one is answered with
         `StepUpFailed` and `attempts_left` 0 until the person signs in again, or types it in pinentry where no sign-in
         shows them.

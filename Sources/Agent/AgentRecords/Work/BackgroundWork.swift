@@ -1,3 +1,4 @@
+internal import AgentPorts
 package import AgentStore
 internal import Synchronization
 
@@ -62,22 +63,35 @@ package final class BackgroundWork: Sendable {
     }
   }
 
+  /// Cancelled once the caller of this work has gone, or has cancelled its request; nil for work without a caller.
+  @TaskLocal private static var caller: Cancellation?
+
+  /// Nobody waits any more for this work: before its commit it may end without a change.
+  package static var isUnwanted: Bool { caller?.isCancelled ?? Task.isCancelled }
+
   /// Runs `work` to its end, also if the caller disconnects. A caller that still waits gets the result.
   package func finish<Success: Sendable>(
     _ work: @escaping @Sendable () async throws(AgentFailure) -> Success
   ) async throws(AgentFailure) -> Success {
-    let result: Result<Success, AgentFailure> = await withCheckedContinuation { continuation in
-      let caller = Caller.current
-      let started = add.yield {
-        await Caller.$current.withValue(caller) {
-          do throws(AgentFailure) {
-            continuation.resume(returning: .success(try await work()))
-          } catch {
-            continuation.resume(returning: .failure(error))
+    let cancellation = Cancellation()
+    let result: Result<Success, AgentFailure> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let caller = Caller.current
+        let started = add.yield {
+          await Caller.$current.withValue(caller) {
+            await Self.$caller.withValue(cancellation) {
+              do throws(AgentFailure) {
+                continuation.resume(returning: .success(try await work()))
+              } catch {
+                continuation.resume(returning: .failure(error))
+              }
+            }
           }
         }
+        if case .terminated = started { continuation.resume(returning: .failure(AgentFailure.shuttingDown)) }
       }
-      if case .terminated = started { continuation.resume(returning: .failure(AgentFailure.shuttingDown)) }
+    } onCancel: {
+      cancellation.cancel()
     }
     return try result.get()
   }

@@ -33,7 +33,7 @@ package struct MachineAdmission: Sendable {
     let hold = await admission.hold(provider)
     defer { hold.end() }
     let (response, sentAt) = try await token(by: grant, at: provider, boundTo: device)
-    if Task.isCancelled { throw .cancelled }
+    if BackgroundWork.isUnwanted { throw .cancelled }
     let deviceKey = response.isBound ? device : nil
     if deviceKey == nil, provider.refusesBearerTokens { throw .signIn(.notBound) }
     var record = GrantRecord(

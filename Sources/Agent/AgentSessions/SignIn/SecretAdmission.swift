@@ -75,7 +75,7 @@ package struct SecretAdmission: Sendable {
     let hold = await admission.hold(provider)
     defer { hold.end() }
     let (identity, owner) = try await owner(of: secret, given.username, at: provider)
-    if Task.isCancelled { throw .cancelled }
+    if BackgroundWork.isUnwanted { throw .cancelled }
     let asked = Admission(
       identity: identity, provider: configuration.name, issuedBy: provider.issuingClient, alias: given.alias,
       displayName: owner.displayName, email: owner.email,

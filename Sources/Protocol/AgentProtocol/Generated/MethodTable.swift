@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "e3470b1914fe9d195a8782909c6f44a2c159d3a7d49543fac99d860bbb65d045"
+  public static let schemaDigest = "eff0a612d00d01ffd94a4cd8e05fe0c02788c0124d976ca10c33fb71b16f0960"
 }
