@@ -141,7 +141,7 @@ extension FailedSignInTests.Wrong {
 
   /// Failures of the provider's endpoints.
   private static let endpoints: [Self] = [
-    Self(name: "a refused client", code: 3003, fault: .error("invalid_client", status: 401)),
+    Self(name: "a refused client", code: 3003, reason: "invalid_client", fault: .error("invalid_client", status: 401)),
     Self(name: "a dead token endpoint", code: 3002, reason: "status503", fault: .status(503)),
     Self(name: "a page for people", code: 3002, reason: "notAnOAuthAnswer", fault: Fault(.notJSON)),
     Self(name: "a lost answer", reason: "answerLost", isUnheard: true, fault: Fault(.dropAfterProcessing)),

@@ -56,7 +56,7 @@ BYTES_OF_A_REFRESH, SYNCS_OF_A_REFRESH = 108_144, 6
 BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION = 24_720, 1
 LOOKS_OF_A_DECISION = 4
 """At the administrator's folder, at the store's files and their reserve."""
-BYTES_OF_AN_IMPORT, SYNCS_OF_AN_IMPORT = 120_000, 4
+BYTES_OF_AN_IMPORT, SYNCS_OF_AN_IMPORT = 120_000, 5
 TOLERANCE = 0.1
 KILOBYTES_OF_CODE = 3_400
 """Of the agent, after requests from memory: they bring about 2,000, and without the list that the linker has 4,500 to 5,500."""

@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from agent_fixture import PATIENCE_SECONDS, AgentFixture, Client, LanyardError, Preloaded, add_provider, import_account
+from agent_fixture import PATIENCE_SECONDS, AgentFixture, Client, LanyardError, Preloaded, add_provider, import_account, sign_in
 
 DAY = 86_400
 WINDOW_SECONDS = 4
@@ -296,7 +296,7 @@ class WallClockChanges(AgentFixture):
         secret = self.caller.call("grant.create", {
             "client": "tool", "accounts": ["work"], "methods": ["session.get"], "expiresInSeconds": 3600})["secret"]
         self.assertFalse(is_refused())
-        import_account(self.caller, self.idp, "alice", alias="work")
+        sign_in(self.caller, "alice")
         enroll()
 
     def test_clock_changes_do_not_change_a_tokens_lifetime(self):

@@ -30,7 +30,8 @@ extension StoreFailure {
     case .closed: "it is closed"
     case .unsafePermissions: "others could read or replace its files"
     case .link(let name): "the file `\(name)` is a symbolic link, and the store follows none"
-    case .noFile(let name): "something else stands in the place of the file `\(name)`: a directory or a pipe, for example"
+    case .noFile(let name):
+      "something else stands in the place of the file `\(name)`: a directory or a pipe, for example"
     case .hardLinked(let name):
       "the file `\(name)` has a second name (a hard link), so that others could read or replace it by that name"
     case .missing: "its files are gone"

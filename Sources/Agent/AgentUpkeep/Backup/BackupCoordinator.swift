@@ -57,7 +57,6 @@ package actor BackupCoordinator {
     let writer = try write(
       BackupManifest(createdAt: createdAt), by: passphrase, includesRefreshTokens: includesRefreshTokens, opens)
     try moment.requireSame(await vault.backupMoment)
-    if BackgroundWork.isUnwanted { throw .cancelled }
     // Before the backup gets its name: no backup without an audit entry, and none after the vault was locked.
     try await note(writer.accounts, includesRefreshTokens: includesRefreshTokens)
     let bytes: Int

@@ -80,7 +80,8 @@ struct LongWork {
         line.show("\(message)\(String(repeating: ".", count: Int(waits) % 4))")
       }
       switch try agent.wait(interruption: interruption, milliseconds: Self.pauseMilliseconds) {
-      case .interrupted: throw Interruption.failure
+      case .interrupted:
+        throw CommandFailure(.interrupted, name: "interrupted", "Interrupted. The agent finishes the work all the same.")
       case .timeout: waits += 1
       case .bytes, .other: break
       }
