@@ -39,10 +39,10 @@ import Testing
 
   private static func login(
     _ tokens: [String] = ["new"], of identity: Identity = alice, client: String = "lanyard",
-    kind: AccountKind = .openid, mayShareFamily: Bool = false
+    mayShareFamily: Bool = false
   ) -> ProtectedLogin {
     ProtectedLogin(
-      identity: identity, issuedBy: IssuingClient(issuer: issuer, clientID: client, tokenEndpoint: nil), kind: kind,
+      identity: identity, issuedBy: IssuingClient(issuer: issuer, clientID: client, tokenEndpoint: nil),
       tokens: tokens.map { Secret(text: $0) }, mayShareFamily: mayShareFamily)
   }
 
@@ -102,14 +102,6 @@ import Testing
     #expect(!login.isEnded(by: try Self.entry(by: family, kind: .accessToken), [family]))
     let token = try Self.provider(.token)
     #expect(!login.isEnded(by: try Self.entry(by: token), [token]))
-  }
-
-  @Test func machineThatIsSignedIn_mayGetTheAccessTokenThatWaits() throws {
-    let provider = try Self.provider(.token)
-    let entry = try Self.entry(by: provider, kind: .accessToken)
-    #expect(Self.login([], kind: .client).isEnded(by: entry, [provider]))
-    #expect(!Self.login([], of: Self.bob, kind: .client).isEnded(by: entry, [provider]))
-    #expect(!Self.login([]).isEnded(by: entry, [provider]))
   }
 
   /// The entry was made at 1000 s of running time, and its token is told to live for an hour.

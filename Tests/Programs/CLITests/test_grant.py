@@ -167,7 +167,7 @@ class GrantTests(Person):
         with open(path, "w") as file:
             file.write("mine")
         os.symlink(path, path + "-link")
-        for target in (path, path + "-link", os.path.join(self.work, "no", "such")):
+        for target in (path, path + "-link", os.path.join(path, "below-a-file")):
             self.assertIn("No grant was created", self.refused(2, "grant", "create", "ci", "-m", "*", "--to", target))
         self.assertEqual(calls, [])
         with open(path) as file:

@@ -90,6 +90,7 @@ WAYS = {
     "lanyard rename … NEW": "test_a_taken_alias_is_freed_by_the_command",
     "lanyard rename … …": "test_the_name_that_is_proposed_is_given_by_the_command",
     "lanyard revocations send": "test_a_revocation_that_is_not_done_says_so_and_is_sent_later",
+    "lanyard service install": "test_service.test_a_unit_of_the_person_s_own_stays",
     "lanyard stop": "test_an_agent_that_ended_is_started_by_the_next_command",
     "lanyard ui": "Web/test_server.test_lanyard_ui",
     "lanyard trust": "test_a_directory_is_trusted_by_the_command",

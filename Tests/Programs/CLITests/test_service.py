@@ -87,6 +87,9 @@ class ServiceTests(Person):
             file.write("[Service]\n")
         self.assertIn("is not by this command. Nothing was changed.", self.service("install", code=1).stderr)
         self.assertEqual(os.listdir(self.units), ["lanyard.service"])
+        os.remove(own)
+        self.service("install")
+        self.assertEqual(sorted(os.listdir(self.units)), UNITS)
 
     def test_without_units_or_systemd_nothing_is_changed(self):
         self.assertIn("Nothing was changed.", self.service("install", code=1).stderr)

@@ -8,19 +8,17 @@ package struct ProtectedLogin: Sendable {
   package var identity: Identity
   /// The client and the server that issued its tokens.
   package var issuedBy: IssuingClient
-  package var kind: AccountKind
   /// What it holds, and what it was made with: refresh tokens, access tokens, or its secret.
   package var tokens: [Secret]
   /// Its refresh token came from elsewhere, by an import or a backup: it may be of the family of one that waits.
   package var mayShareFamily: Bool
 
   package init(
-    identity: Identity, issuedBy: IssuingClient, kind: AccountKind = .openid, tokens: [Secret],
+    identity: Identity, issuedBy: IssuingClient, tokens: [Secret],
     mayShareFamily: Bool = false
   ) {
     self.identity = identity
     self.issuedBy = issuedBy
-    self.kind = kind
     self.tokens = tokens
     self.mayShareFamily = mayShareFamily
   }
@@ -37,8 +35,7 @@ package struct ProtectedLogin: Sendable {
     switch entry.reach(with: configured) {
     case .grant: return true
     case .family: return mayShareFamily && entry.kind == .refreshToken
-    // A server may give a machine the token that lives, also with a later answer.
-    case .token: return kind == .client && entry.kind == .accessToken
+    case .token: return false
     }
   }
 }

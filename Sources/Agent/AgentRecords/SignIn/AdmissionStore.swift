@@ -103,7 +103,7 @@ extension Admission {
   /// The login that it makes.
   fileprivate var login: ProtectedLogin {
     ProtectedLogin(
-      identity: identity, issuedBy: issuedBy, kind: kind,
+      identity: identity, issuedBy: issuedBy,
       tokens: [grant.refreshToken, imported?.imported].compactMap { $0 } + tokens.all.map(\.secret),
       mayShareFamily: grant.cameFromElsewhere)
   }

@@ -59,7 +59,7 @@ extension RevocationOutboxStore {
       guard profile.signInStatus == .signedIn, profile.id != leaving else { return false }
       let configured = providers(of: profile.issuedBy)
       var login = ProtectedLogin(
-        identity: profile.identity, issuedBy: profile.issuedBy, kind: profile.kind, tokens: [])
+        identity: profile.identity, issuedBy: profile.issuedBy, tokens: [])
       // Without its grant first, which must be opened.
       if login.isEnded(by: entry, configured) { return true }
       // None of a grant that does not open: it can't be used either.

@@ -129,7 +129,7 @@ extension BackedUpAccount {
   fileprivate var login: ProtectedLogin? {
     guard profile.signInStatus == .signedIn, let grant = restoredGrant else { return nil }
     return ProtectedLogin(
-      identity: profile.identity, issuedBy: profile.issuedBy, kind: profile.kind,
+      identity: profile.identity, issuedBy: profile.issuedBy,
       tokens: grant.refreshToken.map { [$0] } ?? [], mayShareFamily: grant.cameFromElsewhere)
   }
 

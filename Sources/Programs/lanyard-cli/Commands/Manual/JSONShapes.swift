@@ -59,6 +59,7 @@ enum JSONShapes {
     "resolve": "the result of `account.resolve`",
     "restore": "the result of `agent.restore`",
     "service install": "{unit, directory?}: the directory of units that were written",
+    "service uninstall": "{}",
     "revocations abandon": "the result of `revocation.abandon`",
     "revocations list": "the result of `revocation.list`",
     "revocations send": "the result of `revocation.retry`",
