@@ -81,7 +81,8 @@ struct LongWork {
       }
       switch try agent.wait(interruption: interruption, milliseconds: Self.pauseMilliseconds) {
       case .interrupted:
-        throw CommandFailure(.interrupted, name: "interrupted", "Interrupted. The agent finishes the work all the same.")
+        throw CommandFailure(
+          .interrupted, name: "interrupted", "Interrupted. The agent finishes the work all the same.")
       case .timeout: waits += 1
       case .bytes, .other: break
       }
