@@ -155,7 +155,7 @@ class Demo(AgentFixture):
         for words in (["run", "--fast"], ["nonsense"]):
             demo = self.start(*words)
             demo.communicate(timeout=PATIENCE_SECONDS)
-            self.assertEqual(demo.returncode, 64)
+            self.assertEqual(demo.returncode, 2)
         self.assertNothingLeft()
 
 
