@@ -259,8 +259,9 @@ class Traced(Costs):
         least = min(rounds, key=lambda told: sum(told.values()))
         self.assertEqual(set(least), set(CALLS_OF_A_CONNECTION))
         for name, count in CALLS_OF_A_CONNECTION.items():
-            # A request that comes after the agent has looked for it takes another look.
-            self.assertLessEqual(least[name] / REQUESTS, count * (1 + TOLERANCE), (name, rounds))
+            # A request that comes after the agent has looked for it takes another look: on a slow machine each may.
+            most = 2 * count if name == "epoll_wait" else count * (1 + TOLERANCE)
+            self.assertLessEqual(least[name] / REQUESTS, most, (name, rounds))
 
     def test_refresh_writes_no_more_than_before(self) -> None:
         with self.agent.client() as client:
