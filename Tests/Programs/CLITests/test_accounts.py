@@ -300,7 +300,7 @@ class StatusTests(Person):
         agent.answers["event.subscribe"] = subscribe
         done = self.lanyard("status", "--watch")
         self.assertEqual(done.returncode, 3)
-        self.assertIn("closed the connection", done.stderr)
+        self.assertIn("closed this connection", done.stderr)
 
     def test_watch_stays_in_place_on_a_terminal(self):
         agent = self.agent(accounts(WORK))
