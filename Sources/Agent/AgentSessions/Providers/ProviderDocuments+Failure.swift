@@ -5,18 +5,14 @@ internal import AgentStore
 extension ProviderDocuments {
   /// Discovery, or the failure that a person is told.
   func discoverOrExplain() async throws(AgentFailure) -> ServerMetadata {
-    let found: Result<ServerMetadata, DocumentFailure>
+    let metadata: ServerMetadata
     do throws(DocumentFailure) {
-      found = .success(try await discover())
+      metadata = try await discover()
     } catch {
-      found = .failure(error)
+      throw Task.isCancelled ? .cancelled : .provider(.document(error))
     }
-    // A document that nobody waited for is neither absent nor out of reach.
+    // The caller cancelled: a document that was not read is neither absent nor out of reach.
     if Task.isCancelled { throw .cancelled }
-    do throws(DocumentFailure) {
-      return try found.get()
-    } catch {
-      throw .provider(.document(error))
-    }
+    return metadata
   }
 }

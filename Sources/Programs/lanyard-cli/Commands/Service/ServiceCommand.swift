@@ -33,7 +33,7 @@ struct ServiceInstall: ParsableCommand {
   func run() throws {
     let manager = try SessionManager()
     // The programs may have moved since the units were written.
-    let written = try UserUnits.known(to: manager) && !UserUnits.areOurs() ? nil : UserUnits.write()
+    let written = try manager.knows(UserUnits.socket) && !UserUnits.areOurs() ? nil : UserUnits.write()
     if written != nil { try manager.perform("daemon-reload") }
     try manager.perform("enable", "--now", UserUnits.socket)
     if common.json {
@@ -58,7 +58,7 @@ struct ServiceUninstall: ParsableCommand {
 
   func run() throws {
     let manager = try SessionManager()
-    guard try UserUnits.known(to: manager) else {
+    guard try manager.knows(UserUnits.socket) else {
       return common.json ? Output.answer(json: "{}") : Output.done("There is no such service.")
     }
     try manager.perform("disable", "--now", UserUnits.socket, UserUnits.service)

@@ -11,10 +11,6 @@ enum UserUnits {
   /// The first line of what `write` wrote, and of no other file.
   private static let mark = "# By lanyard service install.\n"
 
-  static func known(to manager: SessionManager) throws(CommandFailure) -> Bool {
-    try manager.knows(socket)
-  }
-
   /// True if `write` wrote them.
   static func areOurs() throws(CommandFailure) -> Bool { isOurs("\(try place())/\(socket)") }
 
