@@ -24,8 +24,9 @@ struct LanyardAgent {
   static let version = "1.0.0"
   /// Descriptors beside those of the clients: the store, requests to providers, listeners, clients that are let go.
   private static let otherDescriptors = 512
-  /// Descriptors without which the agent serves no client.
-  private static let fewestDescriptors = 24
+  /// Descriptors without which the agent serves no client: its own, and those of an import (the reserve, and seven for its two
+  /// requests).
+  private static let fewestDescriptors = 28
 
   /// Exit codes of sysexits(3) (docs/protocol.md, Programs).
   enum Exit: Int32 {

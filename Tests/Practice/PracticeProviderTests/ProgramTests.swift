@@ -66,7 +66,7 @@ import Testing
   ])
   func demoProviderWithAWrongArgument_isAUsageError(arguments: [String]) throws {
     let result = try run(arguments)
-    #expect(result.status == 64)
+    #expect(result.status == 2)
     #expect(result.output.isEmpty)
     #expect(!result.errors.isEmpty)
   }

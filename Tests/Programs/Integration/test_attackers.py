@@ -359,7 +359,7 @@ class GreedyClients(AgentFixture):
         return connection
 
     def test_exchange_without_free_descriptors_keeps_the_account_signed_in(self):
-        for limit in (26, 29, 32, 36):
+        for limit in (29, 30, 31, 32, 36):
             with self.subTest(limit=limit):
                 scene = self.scene(start=False)
                 scene.process = subprocess.Popen(
