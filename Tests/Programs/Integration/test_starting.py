@@ -199,7 +199,7 @@ class Directories(AgentFixture):
                             self.assertEqual(stat.S_IMODE(os.lstat(path).st_mode), 0o600, path)
 
     def test_too_few_descriptors_are_told(self):
-        for limit, starts in ((12, False), (16, False), (23, False), (24, True), (48, True)):
+        for limit, starts in ((12, False), (16, False), (27, False), (28, True), (56, True)):
             with self.subTest(limit=limit):
                 scene = self.scene(start=False)
                 process = subprocess.Popen(
