@@ -1,5 +1,5 @@
 // swift-tools-version: 6.1
-// The map of the house: a ring a folder of `Sources`. A target imports only what stands in its own line.
+// The map of the house: a ring a folder of `Sources`. A target imports only what stands in its own line: `make lint`.
 // Rings by effect: values and pure decisions, the wire, the agent, adapters, programs (docs/architecture.md).
 
 import PackageDescription
@@ -186,7 +186,8 @@ let agent: [Target] = [
   module(
     "AgentSessions", in: "Agent",
     [
-      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "Secrets",
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "JSONRPC",
+      "Secrets",
     ],
     release: .small
   ),  // accounts at work: exchange, sign-in, sign-out, revocation, identity, rights, roles, connectivity
@@ -249,7 +250,7 @@ let adapters: [Target] = [
     ]
   ),  // clock, entropy, browser, prompts, signals of the machine
   module(
-    "StreamingHTTP", in: "Adapters", ["AgentModel", "CCurl", "CurlTransfers", "Threads"]
+    "StreamingHTTP", in: "Adapters", ["AgentModel", "CCurl", "CPlatform", "CurlTransfers", "Threads"]
   ),  // blocking requests whose bodies stream
   module("TLSServing", in: "Adapters", ["CTLSServer"]),  // TLS that ends at an authority of this run
   module("Threads", in: "Adapters", ["CPlatform"]),  // starts every thread, and has each wipe its stack
@@ -317,7 +318,7 @@ let programs: [Target] = [
   program(
     "lanyard-agent",
     [
-      "Agent", "AgentCore", "AgentServing", "AgentSessions", "AgentModel", "AgentPorts", "CHeap",
+      "Agent", "AgentCore", "AgentModel", "AgentPermissions", "AgentPorts", "AgentServing", "AgentSessions", "CHeap",
       "CPlatform", "CStart", "DBus", "FileRules", "HTTPAdapter", "JSONRPC", "KeyProviders", "SQLiteStore", "Secrets",
       "SystemAdapters", "TokenSignatures", "UnixTransport",
     ],
@@ -351,8 +352,8 @@ let programs: [Target] = [
   program(
     "lanyard-mcp",
     [
-      "AgentCore", "AgentModel", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "DirectoryFiles",
-      "FileRules", "JSONRPC", "MCPBridge", "StreamingHTTP", "Threads",
+      "AgentCore", "AgentModel", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
+      "MCPBridge", "StreamingHTTP", "Threads",
     ]
   ),  // a server of MCP on stdio that is a remote one, or the agent's own tools
   program(
@@ -442,10 +443,12 @@ let checks: [Target] = [
   tests("PageGateTests", in: "Programs", ["LoopbackHTTP", "PageGate"]),
   tests("WebPagesTests", in: "Programs", ["AgentModel", "JSONRPC", "WebPages"]),
   tests("FleetTests", in: "Practice", ["FleetSimulation"]),
-  tests("PracticeProviderTests", in: "Practice", ["PracticeProvider", "LoopbackHTTP"]),
+  tests("PracticeProviderTests", in: "Practice", ["COpenSSL", "LoopbackHTTP", "PracticeProvider"]),
   tests(
     "SimulationTests", in: "Practice",
-    ["AgentModel", "AgentPorts", "AgentSimulation", "LoopbackHTTP", "PracticeProvider", "StorageFaults"],
+    [
+      "Agent", "AgentModel", "AgentPorts", "AgentSimulation", "LoopbackHTTP", "PracticeProvider", "StorageFaults",
+    ],
     exclude: ["Scenarios/README.md"]
   ),
   tests("TranscriptTests", in: "Practice", ["SchemaKit", "TranscriptHarness"]),

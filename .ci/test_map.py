@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `.ci/map` reads in small modules."""
+"""What `.ci/map` reads in small modules, and in the house's own manifest."""
 
 import importlib.machinery
 import importlib.util
@@ -19,6 +19,7 @@ class House(unittest.TestCase):
         """Files by their names: `Ring__Module__Folder__Name`."""
         place = tempfile.TemporaryDirectory()
         self.addCleanup(place.cleanup)
+        self.place = place.name
         for name, text in texts.items():
             path = os.path.join(place.name, "Sources", *name.split("__")) + ".swift"
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -55,6 +56,39 @@ class House(unittest.TestCase):
             Ring__A__Three__X="struct Third { var next: First }\n", Ring__B__One__X="struct First { }\n")
         (problem,) = house.problems(found)
         self.assertIn("these folders of A form a cycle: One, Two.", problem)
+
+    PACKAGE = """
+        func module(_ name: String, in ring: String) -> Target { .target(name: name) }
+        let targets = [
+          module("A", in: "Ring", ["B", .product(name: "Parser", package: "parser")], release: .small),  // not "C"
+          module("B", in: "Ring", ["C"]), module("C", in: "Ring"),
+          program("it", [
+            "A", "C",
+          ], linker: [.unsafeFlags(["Parser"])]),
+          tests("ATests", in: "Ring", ["A"], exclude: ["B"]),
+          system("D", pkgConfig: "http://d", apt: "d"), shim("E"),
+        ]
+        """
+
+    def test_the_lists_of_a_manifest(self):
+        self.sources(Ring__A__F="")
+        with open(os.path.join(self.place, "Package.swift"), "w", encoding="utf-8") as file:
+            file.write(self.PACKAGE)
+        self.assertEqual(house.lists(self.place), {
+            "A": {"B", "Parser", "parser"}, "B": {"C"}, "C": set(), "it": {"A", "C"}, "ATests": {"A"}, "D": set(), "E": set()})
+
+    def test_an_import_that_only_a_module_between_lists_is_a_problem(self):
+        found = self.sources(
+            Ring__A__F="internal import B\nimport Glibc\n@testable import C\n// import D\n", Ring__B__F="import C\nimport B\n")
+        self.assertEqual(
+            house.undeclared(found, {"A": {"B"}, "B": {"C"}, "C": set(), "D": set()}),
+            ["Sources/Ring/A/F.swift imports C, which Package.swift does not list for A"])
+
+    def test_the_house_imports_what_its_manifest_lists(self):
+        lists = house.lists()
+        sources = house.files() + house.files(top="Tests")
+        self.assertLessEqual({file.module for file in sources}, set(lists))
+        self.assertEqual(house.undeclared(sources, lists), [])
 
     def test_a_block_has_the_lines_of_its_braces(self):
         (file,) = self.sources(
