@@ -3,7 +3,7 @@ package import AgentModel
 package import AgentPorts
 package import Secrets
 
-/// Requests to the token endpoint and to the one that revokes.
+/// Requests to the token endpoint.
 extension ProviderClient {
   /// The answer of a token endpoint, before anything in it is judged.
   package enum TokenAnswer: Sendable {
@@ -83,24 +83,5 @@ extension ProviderClient {
       return judge(.response(partial), isBound: isBound, mayRotate: mayRotate)
     case .unknown(let lost, _): return .failed(.unknownOutcome(lost.rawValue))
     }
-  }
-
-  // MARK: revocation (RFC 7009)
-
-  package func revoke(_ token: Secret, _ kind: TokenTypeHint) async -> RevocationOutbox.Answer {
-    guard let endpoint = provider.revocationEndpoint else { return .none }
-    if provider.revokesByOwnRequest { return await revokeInstallationToken(token, at: endpoint) }
-    var form = FormBody.naming(token, kind)
-    guard let fields = authenticate(&form, at: endpoint) else { return .none }
-    return revocationAnswer(await send(request("POST", endpoint, fields: fields, body: form.finish())))
-  }
-
-  /// A page with a success is of a portal or a proxy, or of a server that answers every path: it confirms nothing. Nothing
-  /// else in the body of a success matters but an error (RFC 7009 §2.2).
-  func revocationAnswer(_ outcome: HTTPOutcome) -> RevocationOutbox.Answer {
-    guard case .response(let response) = outcome else { return .none }
-    if (200...299).contains(response.status), response.isMarkup { return .none }
-    let refusal = TokenEndpointRefusal(response, now: now)
-    return .response(status: response.status, error: refusal.error, retryAfter: refusal.retryAfter)
   }
 }
