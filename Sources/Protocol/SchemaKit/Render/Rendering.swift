@@ -12,13 +12,6 @@ public struct RenderedFile: Sendable, Hashable {
 }
 
 extension Contract {
-  /// Every generated file, in a fixed order.
-  public var rendered: [RenderedFile] {
-    SwiftRenderer(self).files + [
-      RenderedFile(path: "Schemas/generated/reference.md", text: ReferenceRenderer(self).text)
-    ] + clientRenderers.flatMap { $0.files(of: self) }
-  }
-
   /// The result of `rpc.discover`, indented.
   public var openRPC: String { OpenRPCDocument(contract: self).value.pretty }
 }

@@ -43,7 +43,7 @@ struct SwiftRenderer {
     files.append(file("Enums") { writeEnumerations(&$0) })
     files.append(file("Rules") { writeRules(&$0) })
     files.append(file("Events") { writeEvents(&$0) })
-    files.append(file("MethodTable") { writeTable(&$0) })
+    files.append(file("Methods/MethodTable") { writeTable(&$0) })
     files.append(file("OpenRPCDocument") { writeOpenRPC(&$0) })
     files.append(file("FailureKind", in: Self.modelFolder) { writeErrors(&$0) })
     return files
