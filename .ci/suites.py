@@ -135,6 +135,7 @@ SUITES: Dict[str, Tuple[str, ...]] = {
         "*.md",
         "Clients/*/README.md",
         "Schemas/generated/**",
+        "Sources/Programs/lanyard-cli/Commands/Man.swift",
         "Sources/Programs/lanyard-cli/Commands/Manual/**",
         "Tests/Programs/Site/**",
         "Tests/Programs/forms.py",

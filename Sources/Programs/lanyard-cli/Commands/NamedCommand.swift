@@ -10,11 +10,12 @@ struct NamedCommand {
   private let words: [String]
   /// A word stands in the place of a command and is none.
   var isUnknown: Bool { unknown != nil }
+  private let root: any ParsableCommand.Type
   private var command: any ParsableCommand.Type
 
   init(in words: [String], of root: any ParsableCommand.Type) {
     self.words = words
-    command = root
+    (self.root, command) = (root, root)
     for word in words {
       let subcommands: [any ParsableCommand.Type] = command.configuration.subcommands
       guard !subcommands.isEmpty, !word.hasPrefix("-"), word != "help" else { return }
@@ -50,7 +51,7 @@ struct NamedCommand {
   private var unknownOption: String? {
     guard !Self.passing.contains(command._commandName) else { return nil }
     let command = command.configuration.defaultSubcommand ?? command
-    let options = HelpText.options(of: command)
+    let options = HelpText.options(of: command, in: root)
     let typed = words.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
     guard let wrong = typed.first(where: { !options.contains($0) }) else { return nil }
     let meant = NearMiss.all(of: wrong, among: options.filter { $0.hasPrefix("--") }).map { "'\($0)'" }

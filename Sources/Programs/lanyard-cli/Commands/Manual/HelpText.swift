@@ -23,8 +23,8 @@ struct HelpText {
   /// ArgumentParser writes descriptions from this column on.
   private static let labelWidth = 26
 
-  init(of command: any ParsableCommand.Type) {
-    let help = Lanyard.helpMessage(for: command, columns: Self.columns)
+  init(of command: any ParsableCommand.Type, in root: any ParsableCommand.Type) {
+    let help = root.helpMessage(for: command, columns: Self.columns)
     let lines = help.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     let start = lines.firstIndex { $0.hasPrefix(Self.usageTitle) } ?? lines.endIndex
     readDiscussion(lines[..<start].dropFirst())
@@ -79,8 +79,8 @@ struct HelpText {
   }
 
   /// The names of all options, also of those that the help leaves out.
-  static func options(of command: any ParsableCommand.Type) -> [String] {
-    Lanyard.helpMessage(for: command, includeHidden: true, columns: columns).split(separator: "\n")
+  static func options(of command: any ParsableCommand.Type, in root: any ParsableCommand.Type) -> [String] {
+    root.helpMessage(for: command, includeHidden: true, columns: columns).split(separator: "\n")
       .filter { $0.hasPrefix("  -") }
       .flatMap { line in
         line.prefix { $0 != "<" }.split(whereSeparator: { " /,".contains($0) }).prefix { $0.hasPrefix("-") }.map(

@@ -13,21 +13,24 @@ enum ManualPages {
     init(_ name: String, _ lines: [String]) { (self.name, text) = (name, lines.joined(separator: "\n") + "\n") }
   }
 
-  /// The page of all commands, and one for each.
-  static var all: [Page] { [overview] + pages(of: Lanyard.self, words: ["lanyard"]) }
-
-  /// The page of a command; nil if there is none.
-  static func page(of words: [String]) -> Page? {
-    words.isEmpty ? overview : all.first { $0.name == (["lanyard"] + words).joined(separator: "-") }
+  /// The page of all commands, and one for each. `root`: `lanyard` itself, which has them.
+  static func all(of root: any ParsableCommand.Type) -> [Page] {
+    [overview(of: root)] + pages(of: root, words: ["lanyard"], in: root)
   }
 
-  static var overview: Page {
-    let help = HelpText(of: Lanyard.self)
+  /// The page of a command; nil if there is none.
+  static func page(of words: [String], in root: any ParsableCommand.Type) -> Page? {
+    if words.isEmpty { return overview(of: root) }
+    return all(of: root).first { $0.name == (["lanyard"] + words).joined(separator: "-") }
+  }
+
+  private static func overview(of root: any ParsableCommand.Type) -> Page {
+    let help = HelpText(of: root, in: root)
     var lines = head("lanyard", "sign in once; programs ask the agent for tokens")
     lines += [".SH SYNOPSIS", ".B lanyard", ".I command", "[options]"]
     lines += [".SH DESCRIPTION"] + prose(help.paragraphs)
     lines += [".SH OPTIONS"] + list(help.entries("OPTIONS"))
-    lines += [".SH COMMANDS"] + commands(of: Lanyard.self, path: "lanyard")
+    lines += [".SH COMMANDS"] + commands(of: root, path: "lanyard", in: root)
     lines += section(.json, title: "JSON") + section(.exitCodes, title: "EXIT STATUS")
     lines += section(.environment, title: "ENVIRONMENT")
     lines += [".SH FILES", ".TP", ".I .lanyard", "The account of a directory and of those below, if it is trusted."]
@@ -69,16 +72,20 @@ enum ManualPages {
     part.contains { $0.hasPrefix("  -") } || part.first?.hasPrefix("  ") == true
   }
 
-  private static func pages(of parent: any ParsableCommand.Type, words: [String]) -> [Page] {
+  private static func pages(
+    of parent: any ParsableCommand.Type, words: [String], in root: any ParsableCommand.Type
+  ) -> [Page] {
     parent.configuration.subcommands.flatMap { command -> [Page] in
       let own = words + [command._commandName]
-      return [page(of: command, words: own)] + pages(of: command, words: own)
+      return [page(of: command, words: own, in: root)] + pages(of: command, words: own, in: root)
     }
   }
 
-  private static func page(of command: any ParsableCommand.Type, words: [String]) -> Page {
+  private static func page(
+    of command: any ParsableCommand.Type, words: [String], in root: any ParsableCommand.Type
+  ) -> Page {
     let (name, path) = (words.joined(separator: "-"), words.joined(separator: " "))
-    let help = HelpText(of: command)
+    let help = HelpText(of: command, in: root)
     let abstract = command.configuration.abstract
     var lines = head(name, abstract.hasSuffix(".") ? String(abstract.dropLast()) : abstract)
     let usage = help.usage.hasPrefix(path) ? help.usage.dropFirst(path.count + 1) : help.usage[...]
@@ -112,11 +119,13 @@ enum ManualPages {
     return [".SH \(title)"] + verbatim(lines.joined(separator: "\n"))
   }
 
-  private static func commands(of parent: any ParsableCommand.Type, path: String) -> [String] {
+  private static func commands(
+    of parent: any ParsableCommand.Type, path: String, in root: any ParsableCommand.Type
+  ) -> [String] {
     parent.configuration.subcommands.flatMap { command -> [String] in
       let path = "\(path) \(command._commandName)"
-      let help = HelpText.fitted(Lanyard.helpMessage(for: command, columns: columns))
-      return [".SS \(path)"] + verbatim(help) + commands(of: command, path: path)
+      let help = HelpText.fitted(root.helpMessage(for: command, columns: columns))
+      return [".SS \(path)"] + verbatim(help) + commands(of: command, path: path, in: root)
     }
   }
 

@@ -29,14 +29,14 @@ struct Man: ParsableCommand {
     if directory != nil, !command.isEmpty {
       throw ValidationError("--directory writes all pages. Leave out the command.")
     }
-    if ManualPages.page(of: command) == nil {
+    if ManualPages.page(of: command, in: Lanyard.self) == nil {
       throw ValidationError("There is no command \(command.joined(separator: " ")).")
     }
   }
 
   func run() throws {
     if let directory { return try write(into: directory) }
-    guard let page = ManualPages.page(of: command)?.text else { return }
+    guard let page = ManualPages.page(of: command, in: Lanyard.self)?.text else { return }
     guard Terminal.showsAnswers, let program = AgentPaths.program("man") else {
       return Output.answer(laidOut: page)
     }
@@ -49,7 +49,7 @@ struct Man: ParsableCommand {
   }
 
   private func write(into directory: String) throws(CommandFailure) {
-    var pages = ManualPages.all
+    var pages = ManualPages.all(of: Lanyard.self)
     if let agent = AgentPaths.companion("lanyard-agent") {
       let help = try ChildOutput.of(agent, ["--help"]).stdout
       pages.append(ManualPages.agent(help: help.text(0..<help.count)))
