@@ -51,7 +51,8 @@ CLIENT_TESTS = (
 SUITES: Dict[str, Tuple[str, ...]] = {
     "test-desktop": (
         *PROGRAM_TESTS,
-        "Sources/Agent/AgentSessions/Accounts/Identity/**",
+        "Sources/Agent/AgentSessions/Accounts/*IDToken*.swift",
+        "Sources/Agent/AgentSessions/Accounts/*Identity*.swift",
         "Sources/Agent/AgentRecords/Rules/**",
         "Sources/Agent/AgentServing/Handlers/TokenHandlers.swift",
         "Sources/Domain/AgentCore/Rules/**",
