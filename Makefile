@@ -302,7 +302,7 @@ endif
 format: ## Format the Swift sources.
 	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_SOURCES)
 
-map: ## Show the modules, what each imports, and the folders that form a cycle; `make map MODULES=Agent` by which types.
+map: ## Show the modules, what each imports, and the folders that form a cycle; `make map MODULES=Agent` by which names.
 	@.ci/map $(MODULES)
 
 walks: release packages-tests ## Write docs/walks.md again: the functions that three requests call, from a run (root, x86-64).

@@ -42,13 +42,46 @@ class House(unittest.TestCase):
         found = self.sources(
             Ring__A__One__Token="struct Token { var grant: Grant }\n",
             Ring__A__Two__Grant="enum Grant { }  // a Token\nlet text = \"a Token\"\nlet long = \"\"\"\n  Token\n  \"\"\"\n")
-        self.assertEqual(house.uses(found), {("One", "Two"): {"Grant"}})
+        self.assertEqual(house.uses(found, house.declared(found)), {("One", "Two"): {"Grant"}})
         self.assertEqual(house.problems(found), [])
 
     def test_a_name_that_two_folders_declare_is_no_arrow(self):
         found = self.sources(
             Ring__A__One__X="struct Failure { }\n", Ring__A__Two__X="struct Failure { }\n", Ring__A__Three__X="let it: Failure\n")
-        self.assertEqual(house.uses(found), {})
+        self.assertEqual(house.uses(found, house.declared(found)), {})
+
+    def test_a_name_that_the_file_itself_declares_is_no_arrow(self):
+        found = self.sources(
+            Ring__A__One__X="struct List { }\n", Ring__A__Two__X="struct Other {\n  struct List { }\n  var it: List\n}\n")
+        self.assertEqual(house.uses(found, house.declared(found)), {})
+
+    def test_a_folder_is_another_one_than_that_in_it(self):
+        found = self.sources(
+            Ring__A__One__X="struct Whole { var part: Part }\n", Ring__A__One__In__X="struct Part { var whole: Whole }\n")
+        self.assertEqual(house.uses(found, house.declared(found)), {("One", "One/In"): {"Part"}, ("One/In", "One"): {"Whole"}})
+        (problem,) = house.problems(found)
+        self.assertIn("these folders of A form a cycle: One, One/In.", problem)
+
+    def test_what_an_extension_adds_is_an_arrow(self):
+        found = self.sources(
+            Ring__A__One__X="let it = 1.grouped\nlet list = Text.Part()\nText.write()\n",
+            Ring__A__Two__X="package extension Int {\n  var grouped: String { \"\" }\n}\n\n"
+            "extension Text {\n  struct Part { }\n  @inlinable static func write() {\n    let inside = 1\n  }\n}\n")
+        self.assertEqual(house.uses(found, house.declared(found)), {("One", "Two"): {"grouped", "Part", "write"}})
+
+    def test_a_function_or_constant_at_the_top_is_an_arrow(self):
+        found = self.sources(
+            Ring__A__One__X="let it = written(1)\nlet count = renderers.count\n",
+            Ring__A__Two__X="func written(_ it: Int) { }\nvar renderers: [Int] { [] }\n")
+        self.assertEqual(house.uses(found, house.declared(found)), {("One", "Two"): {"written", "renderers"}})
+
+    def test_a_member_that_others_declare_or_that_is_private_is_no_arrow(self):
+        found = self.sources(
+            Ring__A__One__X="let it = 1.first + 1.second + 1.third\n",
+            Ring__A__Two__X="extension Int {\n  var first: Int { 1 }\n  private var second: Int { 1 }\n}\n\n"
+            "private extension Int {\n  var third: Int { 1 }\n}\n",
+            Ring__B__One__X="struct Other {\n  let first: Int\n}\n")
+        self.assertEqual(house.uses(found, house.declared(found)), {})
 
     def test_folders_that_use_each_other_are_a_problem(self):
         found = self.sources(
