@@ -14,8 +14,8 @@ The range goes from a base to the working tree. The base is, in this order:
 
 Where git knows no base, every suite is whole. `LANYARD_TIER=whole` and `LANYARD_TIER=quick` choose for all.
 
-It prints a line for each suite. With `--check` it checks the table instead: a suite without globs, and a glob that matches
-no file, is a problem.
+It prints a line for each suite. With `--check` it checks the table instead. Problems are a suite without globs, a glob that
+matches no file, a suite that is no target of the Makefile, and a test with a quick form that is in no suite.
 """
 
 from __future__ import annotations
@@ -37,6 +37,14 @@ PROGRAM_TESTS = (
     "Tests/Bench/harness.py",
     "Tests/Programs/Integration/agent_fixture.py",
     "Tests/Programs/forms.py",
+)
+# What a program stands on whose requests stream.
+STREAMING_HTTP = (
+    "Sources/Adapters/CurlTransfers/**",
+    "Sources/Adapters/FileRules/**",
+    "Sources/Adapters/StreamingHTTP/**",
+    "Sources/Adapters/Threads/**",
+    "Sources/Foreign/CCurl/**",
 )
 # What all clients speak, and what judges them.
 CLIENT_TESTS = (
@@ -67,7 +75,10 @@ SUITES: Dict[str, Tuple[str, ...]] = {
     ),
     "test-fleet": (
         *PROGRAM_TESTS,
+        *STREAMING_HTTP,
         ".packaging/systemd/lanyard-export*",
+        "Sources/Adapters/SystemAdapters/AdministratorDirectory.swift",
+        "Sources/Adapters/SystemAdapters/SecureDirectory.swift",
         "Sources/Agent/AgentUpkeep/Administrator/**",
         "Sources/Agent/AgentPermissions/Audit/**",
         "Sources/Agent/AgentRecords/Audit/**",
@@ -75,11 +86,15 @@ SUITES: Dict[str, Tuple[str, ...]] = {
         "Sources/Agent/AgentPermissions/Policies/**",
         "Sources/Agent/AgentDecisions/PolicySource/**",
         "Sources/Agent/AgentServing/Administrator/**",
+        "Sources/Agent/AgentServing/Handlers/AuditHandlers.swift",
+        "Sources/Agent/AgentServing/Handlers/MetricsHandlers.swift",
+        "Sources/Agent/AgentServing/Handlers/PolicyHandlers.swift",
         "Sources/Domain/AgentCore/Audit/**",
         "Sources/Domain/AgentCore/Configuration/**",
         "Sources/Domain/AgentCore/Figures/**",
         "Sources/Domain/AgentCore/PolicySource/**",
         "Sources/Programs/AuditExport/**",
+        "Sources/Programs/CommandSupport/**",
         "Sources/Programs/MetricsExposition/**",
         "Sources/Programs/lanyard-agent/**",
         "Sources/Programs/lanyard-cli/Commands/Audit/**",
@@ -91,7 +106,8 @@ SUITES: Dict[str, Tuple[str, ...]] = {
     ),
     "test-mcp": (
         *PROGRAM_TESTS,
-        "Sources/Adapters/StreamingHTTP/**",
+        *STREAMING_HTTP,
+        "Sources/Adapters/DirectoryFiles/**",
         "Sources/Agent/AgentOAuth/DPoP/**",
         "Sources/Agent/AgentOAuth/ProviderClient/ProofIssuer.swift",
         "Sources/Agent/AgentOAuth/ProviderClient/ProviderClient+Proofs.swift",
@@ -103,9 +119,14 @@ SUITES: Dict[str, Tuple[str, ...]] = {
     ),
     "test-proxy": (
         *PROGRAM_TESTS,
-        "Sources/Adapters/StreamingHTTP/**",
+        *STREAMING_HTTP,
+        "Sources/Adapters/LoopbackHTTP/**",
         "Sources/Adapters/TLSServing/**",
         "Sources/Agent/AgentDecisions/Requests/**",
+        "Sources/Agent/AgentPermissions/Approvals/**",
+        "Sources/Agent/AgentServing/Handlers/ApprovalHandlers.swift",
+        "Sources/Agent/AgentServing/Handlers/RequestHandlers.swift",
+        "Sources/Domain/AgentCore/Approvals/**",
         "Sources/Domain/AgentCore/Requests/**",
         "Sources/Domain/ProxyCore/**",
         "Sources/Foreign/CConfinement/**",
@@ -123,6 +144,9 @@ SUITES: Dict[str, Tuple[str, ...]] = {
     "test-web": (
         *PROGRAM_TESTS,
         "Sources/Adapters/LoopbackHTTP/**",
+        "Sources/Adapters/SystemAdapters/Confinement.swift",
+        "Sources/Adapters/SystemAdapters/ProcessHardening.swift",
+        "Sources/Adapters/Threads/**",
         "Sources/Foreign/CConfinement/**",
         "Sources/Programs/CommandSupport/**",
         "Sources/Programs/PageGate/**",
@@ -172,13 +196,40 @@ def touched(changed: Iterable[str], suites: Mapping[str, Tuple[str, ...]] = SUIT
     return {name for name, globs in suites.items() if any(pattern(glob).match(path) for glob in globs for path in paths)}
 
 
-def problems(files: Iterable[str], suites: Mapping[str, Tuple[str, ...]] = SUITES) -> List[str]:
-    """What is wrong with the table, for a repository of these files."""
-    paths = list(files)
-    found = [f"the suite {name} has no sources" for name, globs in sorted(suites.items()) if not globs]
+def problems(
+    files: Iterable[str], suites: Mapping[str, Tuple[str, ...]], targets: Iterable[str], quick: Iterable[str],
+) -> List[str]:
+    """What is wrong with the table, for a repository of these files and targets, with these tests in a quick form."""
+    paths, known = list(files), set(targets)
+    found = [f"the Makefile has no target {name}" for name in sorted({name.split("/")[0] for name in suites} - known)]
     for name, globs in sorted(suites.items()):
         found += [f"the suite {name}: no file matches {glob}" for glob in globs if not any(map(pattern(glob).match, paths))]
-    return found
+    found += [f"the suite {name} has no sources" for name, globs in sorted(suites.items()) if not globs]
+    return found + [f"{path} has a quick form and is in no suite" for path in sorted(quick) if not touched([path], suites)]
+
+
+def targets(makefile: str) -> Set[str]:
+    """The targets of a Makefile, of its text."""
+    return set(re.findall(r"^([a-z][a-z-]*):(?!=)", makefile, re.M))
+
+
+def in_quick_form(files: Iterable[str], root: str = ROOT) -> List[str]:
+    """The tests with a class that names its quick tests."""
+    def marks(path: str) -> bool:
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            return re.search(r"^@in_quick_form\(", file.read(), re.M) is not None
+
+    return [path for path in files if re.search(r"(^|/)test_\w+\.py$", path) and marks(path)]
+
+
+def check(root: str = ROOT) -> Optional[List[str]]:
+    """What is wrong with the table of this repository; nothing if git does not list its files."""
+    listed = git("ls-files", "-z", root=root)
+    if listed is None:
+        return None
+    files = [path for path in listed.split("\0") if os.path.exists(os.path.join(root, path))]
+    with open(os.path.join(root, "Makefile"), encoding="utf-8") as makefile:
+        return problems(files, SUITES, targets(makefile.read()), in_quick_form(files, root))
 
 
 def git(*words: str, root: str = ROOT) -> Optional[str]:
@@ -239,11 +290,10 @@ def languages(forms: Mapping[str, str]) -> List[str]:
 def main() -> int:
     words = sys.argv[1:]
     if words == ["--check"]:
-        files = git("ls-files", "-z")
-        if files is None:
+        found = check()
+        if found is None:
             print("suites: git does not list the files here", file=sys.stderr)
             return 1
-        found = problems(files.split("\0"))
         print("".join(f".ci/suites.py: {problem}\n" for problem in found), end="")
         return 1 if found else 0
     if len(words) > 1 or words[:1] in (["-h"], ["--help"]):

@@ -1,6 +1,7 @@
 """`suites.py` runs a suite whole where a change touches it, and where it can't know."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,18 +16,61 @@ TABLE = {"test-a": ("Sources/A/**", "Tests/A/test_*.py"), "test-b": ("Sources/B/
 
 
 class Table(unittest.TestCase):
-    def test_each_glob_matches_a_file_of_the_repository(self):
-        files = suites.git("ls-files", "-z")
-        if files is None:
+    def problems(self, files=(), table=TABLE, targets=("test-a", "test-b"), quick=()):
+        return suites.problems(["Sources/A/x.swift", "Tests/A/test_x.py", *files], table, targets, quick)
+
+    def test_the_table_of_the_repository_is_right(self):
+        found = suites.check()
+        if found is None:
             self.skipTest("git does not list the files here")
-        self.assertEqual(suites.problems(files.split("\0")), [])
+        self.assertEqual(found, [])
 
     def test_a_suite_without_sources_is_a_problem(self):
-        self.assertEqual(suites.problems(["x"], {"test-a": ()}), ["the suite test-a has no sources"])
+        self.assertEqual(self.problems(table={"test-a": ()}), ["the suite test-a has no sources"])
 
     def test_a_glob_that_matches_no_file_is_a_problem(self):
-        found = suites.problems(["Sources/A/x.swift", "Tests/A/test_x.py", "Sources/B/deep/x.swift"], TABLE)
+        found = self.problems(["Sources/B/deep/x.swift"])
         self.assertEqual(found, ["the suite test-b: no file matches Sources/B/*.swift"])
+
+    def test_a_suite_that_is_no_target_is_a_problem(self):
+        table = {"test-a/go": ("Sources/A/**",), "test-nope": ("Sources/A/**",)}
+        self.assertEqual(self.problems(table=table), ["the Makefile has no target test-nope"])
+        self.assertEqual(suites.targets("test-a: build ## It.\nVARIABLE := test\nname:= x\n\ttest-b: x\n"), {"test-a"})
+
+    def test_a_test_with_a_quick_form_that_is_in_no_suite_is_a_problem(self):
+        self.assertEqual(self.problems(["Sources/B/x.swift"], quick=["Tests/A/test_x.py"]), [])
+        self.assertEqual(
+            self.problems(["Sources/B/x.swift"], quick=["Tests/C/test_x.py"]),
+            ["Tests/C/test_x.py has a quick form and is in no suite"])
+
+    def test_tests_with_a_quick_form_are_found_by_their_mark(self):
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in (
+                    ("test_quick.py", '@in_quick_form("test_it")\nclass Quick:\n'), ("test_whole.py", "class Whole:\n"),
+                    ("fixture.py", '@in_quick_form("test_it")\n')):
+                with open(os.path.join(root, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            self.assertEqual(suites.in_quick_form(["fixture.py", "test_quick.py", "test_whole.py"], root), ["test_quick.py"])
+
+    def test_a_program_is_shown_whole_where_an_adapter_of_it_changes(self):
+        """What `Package.swift` lists for a program that has a suite of its own."""
+        with open(os.path.join(suites.ROOT, "Package.swift"), encoding="utf-8") as file:
+            package = file.read()
+
+        def listed(name):
+            found = re.search(rf'^  program\(\s*"{name}",\s*\[(.*?)\]', package, re.M | re.S)
+            return set(re.findall(r'"(\w+)"', found[1]))
+
+        of_adapters = re.search(r"^let adapters: \[Target\] = \[\n(.*?)^\]", package, re.M | re.S)[1]
+        adapters = set(re.findall(r'\bmodule\(\s*"(\w+)"', of_adapters))
+        self.assertIn("CurlTransfers", adapters)
+        for program, suite in (
+                ("lanyard-export", "test-fleet"), ("lanyard-mcp", "test-mcp"), ("lanyard-proxy", "test-proxy"),
+                ("lanyard-web", "test-web")):
+            globs = suites.SUITES[suite]
+            for adapter in sorted(adapters & listed(program)):
+                folder = f"Sources/Adapters/{adapter}/"
+                self.assertTrue(any(glob.startswith(folder) for glob in globs), f"{suite} lacks {folder}")
 
     def test_a_file_touches_the_suites_whose_globs_match_its_whole_path(self):
         for path, wanted in (
