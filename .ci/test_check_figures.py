@@ -44,8 +44,14 @@ TREE = {
     "Sources/Practice/TranscriptHarness/Chunking.swift":
         "public enum Chunking: String, CaseIterable, Sendable {\n  case whole\n  case bytes\n\n  var writes: Int {\n    1\n  }\n}\n",
     "Tests/Practice/FleetTests/FleetTests.swift": "  private static let agents = 2_000\n",
+    "Tests/Practice/SimulationTests/Storms.swift": "  @Test(arguments: seeds) func storm() {}\n  @Test func calm() {}\n",
+    "Tests/Programs/Proxy/test_ends.py": "class Ends:\n    def test_end(self):\n        pass\n",
+    "Tests/Transcripts/token/get.transcript": "",
+    "Tests/Transcripts/token/refresh.transcript": "",
     "docs/examples/lanyard-alerts.yml": "rules:\n  - alert: A\n  - alert: B\n",
-    "Tests/README.md": "| suite | shows |\n|---|---|\n| `Practice/FleetTests` | a fleet |\n",
+    "Tests/README.md": (
+        "| suite | shows |\n|---|---|\n| `Practice/FleetTests` | a fleet |\n| `Practice/SimulationTests` | schedules |\n"
+        "| `Programs/Proxy` | the proxy |\n"),
 }
 
 
@@ -81,6 +87,28 @@ class CheckFigures(unittest.TestCase):
         self.assert_passes("The 2 methods of the protocol, one events of the contract. Three methods are enough.\n")
         self.assert_fails("The 86 methods of the protocol.\n", 1, "86 methods", "2")
         self.assert_fails("The 22 events of the contract.\n", 1, "22 events", "1")
+        self.assert_passes("The protocol has two methods, the contract names one events. Up to 1,024 events wait.\n")
+        self.assert_fails("The contract has 5 events.\n", 1, "5 events", "1")
+        self.assert_fails("The agent serves five\nmethods.\n", 1, "5 methods", "2")
+        self.assert_fails("The contract has two methods and 22 events.\n", 1, "22 events", "1")
+        self.assert_fails("In all there are 12 methods.\n", 1, "12 methods", "2")
+        self.assert_fails("Twelve methods are there.\n", 1, "12 methods", "2")
+
+    def test_numbers_in_words_are_read(self):
+        for word, said in (("Forty", 40), ("Twenty-one", 21), ("ninety", 90), ("sixty-six", 66), ("six", 6)):
+            self.assert_fails(f"{word} presets are known.\n", 1, f"says {said} presets, and there are 2")
+
+    def test_tests_are_counted(self):
+        self.assert_passes("It has 3 tests, 2 Swift tests, 2 simulation tests and 1 tests of `Programs/Proxy`.\n")
+        self.assert_passes("Ten tests of one provider. 40 load tests. Three simulation tests are enough.\n")
+        self.assert_fails("It has 907 tests.\n", 1, "907 tests, and there are 3")
+        self.assert_fails("Twelve Python tests\nshow it.\n", 1, "12 Python tests, and there are 1")
+        self.assert_fails("It has\n5 simulation tests.\n", 2, "5 tests of `Practice/SimulationTests`, and there are 2")
+        self.assert_fails("There are 7 tests in `Programs/Proxy`.\n", 1, "7 tests of `Programs/Proxy`, and there are 1")
+
+    def test_transcripts_are_counted(self):
+        self.assert_passes("It plays 2 golden transcripts. Three transcripts are enough.\n")
+        self.assert_fails("It plays 12 transcripts.\n", 1, "12 transcripts", "2")
 
     def test_error_codes_are_counted(self):
         self.assert_passes("There are three error codes.\n")
@@ -135,6 +163,19 @@ class CheckFigures(unittest.TestCase):
         self.assert_fails("```sh\nmake build\n```\n", 2, "no target `build`")
         self.assert_fails("```sh\n$ make test   # half an hour and more on two cores\n```\n", 2, "half an hour and more")
 
+    def test_a_duration_in_brackets_or_as_a_length_is_judged(self):
+        self.assert_passes("Run `make test` (about 15 minutes). `make test` is 14 minutes long, and done in half a minute.\n")
+        self.assert_fails("Run `make test` (40 minutes, on two cores).\n", 1, "40 minutes", "870 s")
+        self.assert_fails("`make test` is forty-one minutes long.\n", 1, "forty-one minutes", "870 s")
+        self.assert_fails("`make test-quick` is done in half a minute.\n", 1, "half a minute", "180 s")
+
+    def test_a_duration_in_a_row_about_a_target_is_judged(self):
+        table = "| target | runs | before | goal |\n|---|---|---|---|\n| `make test` | {} | 41 minutes | 5 minutes |\n"
+        self.assert_passes(table.format("all, in under half an hour"))
+        self.assert_fails(table.format("all, in under ten minutes"), 3, "under ten minutes", "870 s")
+        self.assert_passes("| target | before | after | now |\n|---|---|---|---|\n| `make test` | 9 s | 40 minutes | 1 s |\n")
+        self.assert_passes("| where | takes |\n|---|---|\n| beside `make test` | 40 minutes |\n")
+
     def test_a_target_without_a_figure_is_not_judged(self):
         self.assert_passes("`make demo` takes an hour. A provider waits a minute after `make test` has begun.\n")
 
@@ -164,7 +205,7 @@ class CheckFigures(unittest.TestCase):
             self.problems(**{"Tests/Programs/MCP/test_a.py": ""}),
             ["Tests/README.md:1: no row of the table names `Programs/MCP`"])
         table = TREE["Tests/README.md"] + "| [`Programs/Gone`](Programs/Gone/README.md) | nothing |\n"
-        self.assertEqual(self.problems(**{"Tests/README.md": table}), ["Tests/README.md:4: there is no suite `Programs/Gone`"])
+        self.assertEqual(self.problems(**{"Tests/README.md": table}), ["Tests/README.md:6: there is no suite `Programs/Gone`"])
 
 
 if __name__ == "__main__":
