@@ -4,7 +4,7 @@ package import Glibc
 /// rules of the programs stand here by name, and what was opened is what is checked.
 package struct FileRule: Sendable {
   package enum Kind: Sendable {
-    case plainFile, directory, socket
+    case plainFile, directory, link, socket
     /// A plain file, or something that has no mode worth checking: a pipe, an inherited descriptor.
     case plainFileOrStream
   }
@@ -17,7 +17,7 @@ package struct FileRule: Sendable {
   /// Bits that must not be set in a file of this user, either.
   private let refusedOfUser: mode_t
 
-  package init(_ kind: Kind, owners: Set<uid_t>?, refusing bits: mode_t, ofUser: mode_t = 0) {
+  private init(_ kind: Kind, owners: Set<uid_t>?, refusing bits: mode_t, ofUser: mode_t = 0) {
     (self.kind, self.owners, refused, refusedOfUser) = (kind, owners, bits, ofUser)
   }
 
@@ -49,13 +49,29 @@ package struct FileRule: Sendable {
   // MARK: written by no other user
 
   /// A choice of this user.
-  package static var ownFile: FileRule { FileRule(.plainFile, owners: user, refusing: 0o022) }
+  package static var ownFile: FileRule { file(of: user) }
   /// A choice of this user or of the administrator.
-  package static var trustedFile: FileRule { FileRule(.plainFile, owners: userOrRoot, refusing: 0o022) }
+  package static var trustedFile: FileRule { file(of: userOrRoot) }
   /// Header fields with a credential: of this user alone, or from root for all.
   package static var headerFile: FileRule { FileRule(.plainFile, owners: userOrRoot, refusing: 0o022, ofUser: 0o044) }
   /// A `.lanyard` file: a group that shares a directory may write it, since it only proposes an account.
   package static var dotLanyard: FileRule { FileRule(.plainFile, owners: userOrRoot, refusing: 0o002) }
+
+  /// A file that only these users can have written.
+  package static func file(of owners: Set<uid_t>) -> FileRule { FileRule(.plainFile, owners: owners, refusing: 0o022) }
+  /// A directory in which only these users can have put a file.
+  package static func directory(of owners: Set<uid_t>) -> FileRule {
+    FileRule(.directory, owners: owners, refusing: 0o022)
+  }
+  /// A link that this user or the administrator has set.
+  package static var trustedLink: FileRule { FileRule(.link, owners: userOrRoot, refusing: 0) }
+
+  // MARK: of another program
+
+  /// The store of another program, whoever may read or write it: what `ownFile` or `otherProgramsSecrets` refuses is told.
+  package static var otherProgramsFile: FileRule { FileRule(.plainFile, owners: nil, refusing: 0) }
+  /// Such a store of this user, with secrets that are not encrypted.
+  package static var otherProgramsSecrets: FileRule { FileRule(.plainFile, owners: user, refusing: 0o044) }
 
   // MARK: checking
 
@@ -77,12 +93,14 @@ package struct FileRule: Sendable {
     return status
   }
 
-  private func check(_ status: stat) throws(FileFault) {
+  /// The status of what was opened before.
+  package func check(_ status: stat) throws(FileFault) {
     let type = status.st_mode & S_IFMT
     switch kind {
     case .plainFileOrStream where type != S_IFREG: return
     case .plainFileOrStream, .plainFile: if type != S_IFREG { throw type == S_IFLNK ? .link : .otherKind }
     case .directory: if type != S_IFDIR { throw type == S_IFLNK ? .link : .otherKind }
+    case .link: if type != S_IFLNK { throw .otherKind }
     case .socket: if type != S_IFSOCK { throw .otherKind }
     }
     if let owners, !owners.contains(status.st_uid) { throw .foreignOwner(status.st_uid) }

@@ -47,7 +47,7 @@ struct SecureDirectory: ~Copyable {
       throw isLink(name, at: parent) ? .unusable("\(path) is a symbolic link.") : failure(error, path)
     }
     do throws(FileFault) {
-      try FileRule(.directory, owners: owners, refusing: 0o022).check(opened)
+      try FileRule.directory(of: owners).check(opened)
     } catch {
       close(opened)
       throw failure(error, path, owners)
@@ -75,7 +75,7 @@ struct SecureDirectory: ~Copyable {
   func bytes(of name: String, atMost most: Int) throws(Failure) -> [UInt8] {
     let file = path + "/" + name
     do throws(FileFault) {
-      return try FileRule(.plainFile, owners: owners, refusing: 0o022).contents(of: name, at: descriptor, atMost: most)
+      return try FileRule.file(of: owners).contents(of: name, at: descriptor, atMost: most)
     } catch {
       throw error == .tooLarge ? .unusable("\(file) is larger than \(most) bytes.") : Self.failure(error, file, owners)
     }

@@ -18,6 +18,9 @@ import Testing
     (.headerFile, [0o600, 0o611], [0o644, 0o620]),
     (.dotLanyard, [0o664, 0o755], [0o646, 0o602]),
     (.anyOwnFile, [0o666], []),
+    (.file(of: [geteuid()]), [0o644, 0o755], [0o664, 0o646]),
+    (.otherProgramsFile, [0o666], []),
+    (.otherProgramsSecrets, [0o600, 0o622, 0o711], [0o640, 0o604]),
   ]
 
   private func fault(_ rule: FileRule, _ name: String, followingLinks: Bool = false) -> FileFault? {
@@ -59,6 +62,21 @@ import Testing
     #expect(fault(.madeFile, "link", followingLinks: true) == nil)
     #expect(throws: FileFault.link) { try FileRule.madeFile.check(path: directory.path("link")) }
     #expect(fault(.madeFile, "none") == .system(ENOENT))
+  }
+
+  @Test func linkOfThisUser_keepsTheRuleOfLinks() {
+    directory.write([1], to: "file")
+    symlink("none", directory.path("link"))
+    #expect(throws: Never.self) { try FileRule.trustedLink.check(path: directory.path("link")) }
+    #expect(throws: FileFault.otherKind) { try FileRule.trustedLink.check(path: directory.path("file")) }
+  }
+
+  @Test func foreignOwner_isRefusedBeforeTheMode() {
+    directory.write([1], to: "file")
+    chmod(directory.path("file"), 0o666)
+    let user = geteuid()
+    #expect(fault(.file(of: [user + 1]), "file") == .foreignOwner(user))
+    #expect(fault(.directory(of: [user + 1]), "file") == .otherKind)
   }
 
   /// Its opening would block without a writer.

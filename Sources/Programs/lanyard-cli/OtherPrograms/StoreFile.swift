@@ -1,4 +1,5 @@
 import CommandSupport
+import FileRules
 import Glibc
 
 /// A file of another program, as it was when it was read. It is changed only in one step, and only if no other program
@@ -16,26 +17,9 @@ struct StoreFile {
 
   /// Nil if there is no such file. Warns about a file that other users can change.
   static func read(_ named: String) throws(CommandFailure) -> StoreFile? {
-    var path = named
-    var link = stat()
-    guard lstat(named, &link) == 0 else {
-      if errno == ENOENT || errno == ENOTDIR { return nil }
-      throw unreadable(named, SystemError.message(errno))
-    }
-    if link.st_mode & S_IFMT == S_IFLNK {
-      guard link.st_uid == geteuid() || link.st_uid == 0 else {
-        throw unreadable(named, "it is a link that belongs to another user")
-      }
-      guard let target = realpath(named, nil) else { throw unreadable(named, SystemError.message(errno)) }
-      defer { free(target) }
-      path = String(cString: target)
-    }
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-    guard file >= 0 else { throw unreadable(named, SystemError.message(errno)) }
+    guard let path = try target(of: named) else { return nil }
+    let (file, information) = try opened(path, named)
     defer { close(file) }
-    var information = stat()
-    guard fstat(file, &information) == 0 else { throw unreadable(named, SystemError.message(errno)) }
-    guard information.st_mode & S_IFMT == S_IFREG else { throw unreadable(named, "it is not a plain file") }
     let contents = HeldBytes(capacity: min(Int(clamping: information.st_size), largestBytes) + 65_537)
     while true {
       let read = contents.appendOnce(from: file)
@@ -46,18 +30,58 @@ struct StoreFile {
       }
       if read == 0 { break }
     }
-    if information.st_uid != geteuid() {
+    do throws(FileFault) {
+      try FileRule.ownFile.check(information)
+    } catch .foreignOwner {
       Output.warning("\(Text.shown(path)) belongs to another user, who may know what is in it.")
-    } else if information.st_mode & 0o022 != 0 {
+    } catch {
       Output.warning("Other users can write \(Text.shown(path)). `chmod go-w` ends that.")
     }
     return StoreFile(named: named, path: path, contents: contents, information: information)
   }
 
+  /// Where a link leads to, and else the path itself; nil if there is nothing.
+  private static func target(of named: String) throws(CommandFailure) -> String? {
+    do throws(FileFault) {
+      try FileRule.trustedLink.check(path: named)
+    } catch .otherKind {
+      return named
+    } catch .system(ENOENT), .system(ENOTDIR) {
+      return nil
+    } catch {
+      throw unreadable(named, error)
+    }
+    guard let target = realpath(named, nil) else { throw unreadable(named, SystemError.message(errno)) }
+    defer { free(target) }
+    return String(cString: target)
+  }
+
+  private static func opened(_ path: String, _ named: String) throws(CommandFailure) -> (Int32, stat) {
+    do throws(FileFault) {
+      let file = try FileRule.otherProgramsFile.open(path)
+      return (file, try FileRule.otherProgramsFile.check(file))
+    } catch {
+      throw unreadable(named, error)
+    }
+  }
+
   /// For a file with secrets that are not encrypted.
   func warnOfReaders() {
-    guard information.st_uid == geteuid(), information.st_mode & 0o044 != 0 else { return }
-    Output.warning("Other users can read \(Text.shown(path)), and the secrets in it. `chmod go-rwx` ends that.")
+    do throws(FileFault) {
+      try FileRule.otherProgramsSecrets.check(information)
+    } catch .openToOthers {
+      Output.warning("Other users can read \(Text.shown(path)), and the secrets in it. `chmod go-rwx` ends that.")
+    } catch {
+      return
+    }
+  }
+
+  private static func unreadable(_ path: String, _ fault: FileFault) -> CommandFailure {
+    switch fault {
+    case .foreignOwner: unreadable(path, "it is a link that belongs to another user")
+    case .otherKind: unreadable(path, "it is not a plain file")
+    case .system, .link, .openToOthers, .tooLarge: unreadable(path, SystemError.message(fault.code))
+    }
   }
 
   private static func unreadable(_ path: String, _ reason: String) -> CommandFailure {
