@@ -215,7 +215,7 @@ type OperationStatusChangedData struct {
 }
 
 // ApprovalRequestedData: The `Data` of the event `approval.requested`: A request waits for a person. A caller with a
-// grant hears of its own alone.
+// grant gets the events of its own requests alone.
 type ApprovalRequestedData struct {
 	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
 	// or a request for access.
@@ -243,7 +243,7 @@ type ApprovalRequestedData struct {
 }
 
 // ApprovalDecidedData: The `Data` of the event `approval.decided`: A request waits no more. A caller with a grant
-// hears of its own alone.
+// gets the events of its own requests alone.
 type ApprovalDecidedData struct {
 	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
 	// or a request for access.
@@ -269,7 +269,7 @@ type ApprovalDecidedData struct {
 }
 
 // AccessRequestedData: The `Data` of the event `access.requested`: A program asks for more than its grant has. A
-// caller with a grant hears of its own alone.
+// caller with a grant gets the events of its own requests alone.
 type AccessRequestedData struct {
 	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
 	// or a request for access.
@@ -291,7 +291,7 @@ type AccessRequestedData struct {
 }
 
 // AccessDecidedData: The `Data` of the event `access.decided`: A request for access waits no more. A caller with a
-// grant hears of its own alone.
+// grant gets the events of its own requests alone.
 type AccessDecidedData struct {
 	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
 	// or a request for access.

@@ -4,7 +4,7 @@
 
 import Foundation
 
-/// Stands in for the guarded memory of the product, which only the readers' callers need.
+/// Takes the place of the guarded memory of the product, which only the readers' callers need.
 struct Secret {
   let bytes: [UInt8]
   init(copying bytes: UnsafeRawBufferPointer) { self.bytes = Array(bytes) }

@@ -110,7 +110,7 @@ public struct AdministratorDirectory: AdministratorFiles {
   }
 
   /// False only where the kernel says that there is nothing: on a machine whose `/etc` is another user's, as in some
-  /// containers, nobody laid down anything.
+  /// containers, there is no administrator's file.
   private static func mayBeThere(_ path: String) -> Bool {
     var found = stat()
     return lstat(path, &found) == 0 || errno == EACCES

@@ -21,8 +21,8 @@ package actor VaultActor {
     self.store = store
     self.dependencies = dependencies
     restoreThrottle = PassphraseThrottle(.restore, store: store, clock: dependencies.clock)
-    let witness = RollbackGuard(anchor, fellBehind: dependencies.anchorFellBehind)
-    opening = VaultOpening(store: store, anchor: witness, dependencies: dependencies)
+    let rollbackGuard = RollbackGuard(anchor, fellBehind: dependencies.anchorFellBehind)
+    opening = VaultOpening(store: store, anchor: rollbackGuard, dependencies: dependencies)
   }
 
   // MARK: reading and committing

@@ -148,7 +148,7 @@ struct VaultOpening {
     var notes = KeySlotNotes()
     notes.note(slot, holder: holder, at: dependencies.clock.wall())
     do throws(VaultFailure) {
-      try Vault(store: store, root: root, epoch: 1, witness: anchor).apply(
+      try Vault(store: store, root: root, epoch: 1, rollbackGuard: anchor).apply(
         [.put(.vault, .keySlotNotes, notes.record)], with: [.putKeySlot(slot)])
     } catch {
       throw AgentFailure(error)
@@ -161,7 +161,7 @@ struct VaultOpening {
     do {
       let records = Vault(
         store: store, root: root, epoch: slot.keyEpoch,
-        previous: try RootKeyRotation.previousKeys(in: store, root: root, epoch: slot.keyEpoch), witness: anchor,
+        previous: try RootKeyRotation.previousKeys(in: store, root: root, epoch: slot.keyEpoch), rollbackGuard: anchor,
         repeatsBegan: dependencies.repeatsBegan)
       try records.checkOwnRecords()
       // An old copy is refused before anything is written to it: each write that counts would make it look newer.

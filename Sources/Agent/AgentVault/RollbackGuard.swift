@@ -49,7 +49,7 @@ package final class RollbackGuard {
   }
 
   /// False if another copy of the store went on from where this one, at `sequence`, is. True if the anchor can't be
-  /// asked: it is a witness, not a key.
+  /// asked: it only confirms, and opens nothing.
   package func isNewest(_ databaseID: [UInt8], at sequence: UInt64) -> Bool {
     if case .count(let anchored) = knowledge(of: databaseID), sequence < anchored { isOvertaken = true }
     return !isOvertaken

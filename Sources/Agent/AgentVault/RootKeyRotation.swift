@@ -40,7 +40,7 @@ package struct RootKeyRotation {
       vault.adopt(old, previous: nil)
       throw error
     }
-    vault.witness.settle(new, vault.store.databaseID)
+    vault.rollbackGuard.settle(new, vault.store.databaseID)
   }
 
   /// The keys of partitions that a rotation has not reached yet; nil without a rotation under way.

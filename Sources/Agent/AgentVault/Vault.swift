@@ -19,7 +19,7 @@ package final class Vault {
   let auditBounds: [AuditRing: AuditChain.Bound]
   package internal(set) var repeats: PendingRepeats
   /// Compares the ledger's count with the anchor outside the store.
-  package let witness: RollbackGuard
+  package let rollbackGuard: RollbackGuard
   private var partitions = OpenPartitions()
   private var knownLedger: VaultLedger?
   /// The next change raises the ledger's count, also if its kind does not.
@@ -42,7 +42,7 @@ package final class Vault {
 
   package init(
     store: any Store, root: SealingKey, epoch: UInt32, previous: VaultKeys? = nil,
-    witness: RollbackGuard = RollbackGuard(),
+    rollbackGuard: RollbackGuard = RollbackGuard(),
     auditBounds: [AuditRing: AuditChain.Bound] = [.security: .security, .decisions: .decisions],
     repeatsBegan: @escaping @Sendable () -> Void = {}
   ) {
@@ -51,7 +51,7 @@ package final class Vault {
       RepeatCounter(journal: store.repeatJournal, databaseID: store.databaseID, began: repeatsBegan))
     seals = RecordSeals(
       databaseID: store.databaseID, keys: VaultKeys(root: root, epoch: epoch), previousKeys: previous)
-    self.witness = witness
+    self.rollbackGuard = rollbackGuard
     self.auditBounds = auditBounds
   }
 
@@ -123,7 +123,7 @@ package final class Vault {
   /// False once another copy of this store has gone on: a refresh token of this one may be spent.
   package func isNewest() throws(VaultFailure) -> Bool {
     let sequence = try ledger().sequence
-    return witness.isNewest(store.databaseID, at: sequence)
+    return rollbackGuard.isNewest(store.databaseID, at: sequence)
   }
 
   /// The next change gets a count above the anchor's, which a later copy of this store reached. It closes partitions
@@ -161,7 +161,7 @@ package final class Vault {
     }
     // The counts of an overtaken store stand still: above the anchor's it would look like the newest copy.
     let isCounted =
-      !witness.isOvertaken && (owesCount || !writes.isEmpty || changes.contains(where: \.isCounted))
+      !rollbackGuard.isOvertaken && (owesCount || !writes.isEmpty || changes.contains(where: \.isCounted))
     let ledger: VaultLedger
     do throws(VaultFailure) {
       ledger = try draft.settle(self.ledger(), owing: owedMarks, isCounted: isCounted)
@@ -186,9 +186,9 @@ package final class Vault {
     owesCount = false
     owedMarks = []
     if writes.contains(where: \.changesKeySlots), let slots = try? store.keySlots() {
-      witness.slotsChanged(to: Set(slots.map(\.protection)), store.databaseID)
+      rollbackGuard.slotsChanged(to: Set(slots.map(\.protection)), store.databaseID)
     }
-    if isNewer { witness.advance(store.databaseID, to: ledger.sequence) }
+    if isNewer { rollbackGuard.advance(store.databaseID, to: ledger.sequence) }
     // A short first session would leave keys and account in the log alone.
     if isFirstAccount || writes.contains(where: \.changesKeySlots) { store.checkpoint() }
   }

@@ -71,7 +71,7 @@ extension Fleet {
     _ = signOut.committed(SignOutMachine.Departure(wasActive: true, entries: [entry], isErased: true))
     _ = agents[agent].machine.signedOut()
     _ = signOut.released()
-    _ = signOut.surrendered(nil)
+    _ = signOut.releasedHeldAnswer(nil)
     agents[agent].owesRevocation = true
     agents[agent].askStamp &+= 1
     agents[agent].nextLook = nil

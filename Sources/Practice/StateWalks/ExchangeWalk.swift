@@ -125,7 +125,7 @@ extension ExchangeWalk {
       }
       happens("sign-out") { subject in
         subject.epoch = 2
-        _ = subject.exchange.machine.surrender()
+        _ = subject.exchange.machine.releaseHeldAnswer()
         subject.release()
         return []
       }

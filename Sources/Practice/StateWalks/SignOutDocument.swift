@@ -36,7 +36,7 @@ struct SignOutDocument {
     }
     return commits + [
       ("store failed", { $0.refused() }), ("waiters refused", { $0.released() }),
-      ("nothing held", { $0.surrendered(nil) }), ("a held answer", { $0.surrendered([3]) }),
+      ("nothing held", { $0.releasedHeldAnswer(nil) }), ("a held answer", { $0.releasedHeldAnswer([3]) }),
       ("put off", { $0.postponed() }), ("queued", { $0.queued() }), ("answered", { $0.revoked(.confirmed) }),
       ("caller's time over", { $0.revoked(nil) }),
     ]
@@ -83,7 +83,7 @@ struct SignOutDocument {
     switch state {
     case "committing": "one durable transaction signs the account out; with `hard` it destroys the keys"
     case "releasing": "the account refuses its waiters and wipes its tokens"
-    case "surrendering": "the account gives up an answer that it could not keep"
+    case "releasingHeldAnswer": "the account gives up an answer that it could not keep"
     case "postponing": "the token of such an answer is put off"
     case "queueing": "all tokens are put off"
     case "revoking": "the refresh tokens are revoked, for as long as the caller waits"

@@ -118,7 +118,7 @@ struct Forwarding {
 
   /// Answers in place of the server. False: the connection ends.
   private func refuse(_ refusal: Refusal) -> Bool {
-    // The program has hung up: neither it nor the person wants to hear of it.
+    // The program has hung up: neither it nor the person wants to be told of it.
     guard refusal.name != Refusal.withdrawn else { return false }
     let closes = !head.keepsAlive || head.framing != .none
     proxy.notes.refused(request.url.origin, refusal)

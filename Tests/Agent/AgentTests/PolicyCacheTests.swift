@@ -10,7 +10,7 @@ import AgentStore
 
 /// Which policy decides for a provider's accounts.
 @Suite struct PolicyCacheTests {
-  @Test func missingPolicyOfAProvider_isUnreadable_andTheDefaultDoesNotStandIn() throws {
+  @Test func missingPolicyOfAProvider_isUnreadable_andTheDefaultDoesNotTakeItsPlace() throws {
     let document = try PolicyDocument(
       parsing: Array(#"{"name":"default","version":1,"capabilities":{"plain":{"kind":"read"}}}"#.utf8),
       expectedName: "default")
@@ -25,22 +25,22 @@ import AgentStore
 
   @Test func managedPolicy_standsBeforeThePersons_andGivesItBack() throws {
     let (idp, other) = (try #require(ProviderName("idp")), try #require(ProviderName("other")))
-    let (own, (laid, laidText)) = (try Self.policy("default", 9).0, try Self.policy("default", 1))
+    let (own, (managed, fileText)) = (try Self.policy("default", 9).0, try Self.policy("default", 1))
     let (bundled, bundledText) = try Self.policy("default", 2)
     let cache = PolicyCache()
-    let file = ManagedPolicy(laid, as: laidText, from: .file("/etc/lanyard/policies.d/default.json"))
+    let file = ManagedPolicy(managed, as: fileText, from: .file("/etc/lanyard/policies.d/default.json"))
     cache.setManaged([ManagedPolicy(bundled, as: bundledText, from: .bundle("https://example"))], of: .bundle)
     // No source has confirmed the bundle.
     #expect(cache.policy(of: idp) == .unreadable(name: "default"))
     #expect(cache.managed["default"]?.source == .bundle("https://example"))
     cache.setManaged([file], of: .files)
-    #expect(cache.policy(of: idp) == .document(laid))
+    #expect(cache.policy(of: idp) == .document(managed))
     #expect(cache.managed["default"]?.source == file.source)
     cache.fill(["default": own, "mine": own], named: [other: "mine"])
-    #expect(cache.policy(of: idp) == .document(laid))
+    #expect(cache.policy(of: idp) == .document(managed))
     #expect(cache.policy(of: other) == .document(own))
     cache.clear()
-    #expect(cache.policy(of: idp) == .document(laid))
+    #expect(cache.policy(of: idp) == .document(managed))
     cache.fill(["default": own], named: [:])
     cache.setManaged([], of: .files)
     #expect(cache.policy(of: idp) == .document(own))

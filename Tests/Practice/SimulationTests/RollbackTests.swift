@@ -178,8 +178,8 @@ import Testing
     }
   }
 
-  /// Without an anchor for the store, or with an unreadable one, the store is opened: an anchor is a witness, not a
-  /// key.
+  /// Without an anchor for the store, or with an unreadable one, the store is opened: an anchor only confirms,
+  /// and opens nothing.
   @Test(arguments: [true, false]) func storeWithoutAReadableAnchor_opens(isForgotten: Bool) throws {
     try scenario { world in
       let scene = try await Self.putBack(world, after: Self.refresh)

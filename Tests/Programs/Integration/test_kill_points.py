@@ -51,7 +51,7 @@ class Writes:
         assert not [number for number in anchors if self.intent_written <= number < self.answer_written], lines
 
     def failures(self) -> List[Point]:
-        """An anchor that can't be written stops nothing: it is a witness, not the store."""
+        """An anchor that can't be written stops nothing: it only confirms what the store says."""
         return [Point(number, how) for number, line in enumerate(self.calls, 1) if "anchor" not in line
                 for how in ("ENOSPC", "EIO")]
 

@@ -182,7 +182,7 @@ events! {
         previous: OperationStatus,
     }
 
-    /// A request waits for a person. A caller with a grant hears of its own alone.
+    /// A request waits for a person. A caller with a grant gets the events of its own requests alone.
     "approval.requested" ApprovalRequested(ApprovalRequestedData) {
         /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
         /// approval or a request for access.
@@ -208,7 +208,7 @@ events! {
         step_up = "stepUp": StepUpMethod,
     }
 
-    /// A request waits no more. A caller with a grant hears of its own alone.
+    /// A request waits no more. A caller with a grant gets the events of its own requests alone.
     "approval.decided" ApprovalDecided(ApprovalDecidedData) {
         /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
         /// approval or a request for access.
@@ -232,7 +232,7 @@ events! {
         decided_by = "decidedBy": String,
     }
 
-    /// A program asks for more than its grant has. A caller with a grant hears of its own alone.
+    /// A program asks for more than its grant has. A caller with a grant gets the events of its own requests alone.
     "access.requested" AccessRequested(AccessRequestedData) {
         /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
         /// approval or a request for access.
@@ -251,7 +251,7 @@ events! {
         requested_at = "requestedAt": Timestamp,
     }
 
-    /// A request for access waits no more. A caller with a grant hears of its own alone.
+    /// A request for access waits no more. A caller with a grant gets the events of its own requests alone.
     "access.decided" AccessDecided(AccessDecidedData) {
         /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an
         /// approval or a request for access.

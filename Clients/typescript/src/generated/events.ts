@@ -219,8 +219,8 @@ export interface OperationStatusChangedData {
 }
 
 /**
- * The `data` of the event `approval.requested`: A request waits for a person. A caller with a grant hears of its own
- * alone.
+ * The `data` of the event `approval.requested`: A request waits for a person. A caller with a grant gets the events of
+ * its own requests alone.
  */
 export interface ApprovalRequestedData {
   /**
@@ -252,7 +252,8 @@ export interface ApprovalRequestedData {
 }
 
 /**
- * The `data` of the event `approval.decided`: A request waits no more. A caller with a grant hears of its own alone.
+ * The `data` of the event `approval.decided`: A request waits no more. A caller with a grant gets the events of its own
+ * requests alone.
  */
 export interface ApprovalDecidedData {
   /**
@@ -281,8 +282,8 @@ export interface ApprovalDecidedData {
 }
 
 /**
- * The `data` of the event `access.requested`: A program asks for more than its grant has. A caller with a grant hears
- * of its own alone.
+ * The `data` of the event `access.requested`: A program asks for more than its grant has. A caller with a grant gets
+ * the events of its own requests alone.
  */
 export interface AccessRequestedData {
   /**
@@ -307,8 +308,8 @@ export interface AccessRequestedData {
 }
 
 /**
- * The `data` of the event `access.decided`: A request for access waits no more. A caller with a grant hears of its own
- * alone.
+ * The `data` of the event `access.decided`: A request for access waits no more. A caller with a grant gets the events
+ * of its own requests alone.
  */
 export interface AccessDecidedData {
   /**
@@ -400,13 +401,13 @@ export interface EventData {
   readonly "revocation.abandoned": RevocationAbandonedData;
   /** The status of an operation changed. */
   readonly "operation.statusChanged": OperationStatusChangedData;
-  /** A request waits for a person. A caller with a grant hears of its own alone. */
+  /** A request waits for a person. A caller with a grant gets the events of its own requests alone. */
   readonly "approval.requested": ApprovalRequestedData;
-  /** A request waits no more. A caller with a grant hears of its own alone. */
+  /** A request waits no more. A caller with a grant gets the events of its own requests alone. */
   readonly "approval.decided": ApprovalDecidedData;
-  /** A program asks for more than its grant has. A caller with a grant hears of its own alone. */
+  /** A program asks for more than its grant has. A caller with a grant gets the events of its own requests alone. */
   readonly "access.requested": AccessRequestedData;
-  /** A request for access waits no more. A caller with a grant hears of its own alone. */
+  /** A request for access waits no more. A caller with a grant gets the events of its own requests alone. */
   readonly "access.decided": AccessDecidedData;
   /** The vault was locked. */
   readonly "agent.locked": AgentLockedData;

@@ -66,7 +66,7 @@ package final class AgentService: Sendable {
     store: sending any Store, keySource: (any KeySource)?, otherKeySources: [any KeySource] = [],
     anchor: (any RollbackAnchor)? = nil, environment: AgentEnvironment, version: String,
     instance: String, events: any EventPublishing, grantableMethods: [GrantableMethod], ownerGrant: Secret? = nil,
-    documents: @escaping AdministratorWatch.Reader = { LaidDown(mark: $0.mark) },
+    documents: @escaping AdministratorWatch.Reader = { AdministratorContent(mark: $0.mark) },
     locking: LockingRules = LockingRules(), onShutDown: @escaping @Sendable () -> Void = {}
   ) {
     self.locking = locking

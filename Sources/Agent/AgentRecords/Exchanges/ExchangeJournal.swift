@@ -113,7 +113,7 @@ package struct ExchangeJournal {
     guard vault.directory.current(id, epoch: intent.epoch) != nil else { return .unchanged(true) }
     try requireNewest(id)
     let records = vault.records
-    return ChangeSet([.claim], of: id) { _ in !records.witness.isOvertaken }
+    return ChangeSet([.claim], of: id) { _ in !records.rollbackGuard.isOvertaken }
   }
 
   /// Step 1: stores the intent once the connection stands and before the request is sent on it, if there is room for

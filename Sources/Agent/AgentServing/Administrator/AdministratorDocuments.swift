@@ -12,10 +12,10 @@ internal import JSONRPC
 /// (docs/administrator.md). A bad one is a problem, and the others count.
 struct AdministratorDocuments {
   private let signer: any ClientKeySigner
-  private var found: LaidDown
+  private var found: AdministratorContent
 
-  static func read(_ listing: AdministratorListing, signer: any ClientKeySigner) -> LaidDown {
-    var documents = AdministratorDocuments(signer: signer, found: LaidDown(mark: listing.mark))
+  static func read(_ listing: AdministratorListing, signer: any ClientKeySigner) -> AdministratorContent {
+    var documents = AdministratorDocuments(signer: signer, found: AdministratorContent(mark: listing.mark))
     documents.each(of: listing.providers) { $0.provider($1, $2) }
     if listing.policies.isHidden { documents.found.unread.append(UnreadPolicy(name: nil, path: listing.policies.path)) }
     documents.each(of: listing.policies, unused: { $0.unread($1, nil) }) { $0.policy($1, $2) }

@@ -95,13 +95,13 @@ enum AgentStatusHandler: MethodHandler {
   private static func administrator(_ agent: AgentService) -> WireAdministratorState? {
     let settings = agent.environment.configuration.administrator
     let problems = agent.administrator.problems
-    let laid = agent.administrator.table.laid
-    guard settings.file != nil || !problems.isEmpty || !laid.providers.isEmpty || !laid.policies.isEmpty else {
+    let content = agent.administrator.table.content
+    guard settings.file != nil || !problems.isEmpty || !content.providers.isEmpty || !content.policies.isEmpty else {
       return nil
     }
     return WireAdministratorState(
       file: settings.file, enforced: settings.enforced, overruled: settings.overruled,
-      providers: laid.providers.map(\.provider.configuration.name), policies: laid.policies.map(\.policy.name),
+      providers: content.providers.map(\.provider.configuration.name), policies: content.policies.map(\.policy.name),
       problems: Array(problems.prefix(256)))
   }
 }

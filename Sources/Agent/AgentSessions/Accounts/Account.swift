@@ -180,7 +180,7 @@ package actor Account {
 
   /// Hands the answer that could not be stored to a sign-out, since it holds the only live refresh token. Returns its
   /// entry for the outbox; nil without such an answer, or if an exchange is about to handle it.
-  func surrender() async -> OutboxEntry? { await exchanges.surrender(of: self) }
+  func releaseHeldAnswer() async -> OutboxEntry? { await exchanges.releaseHeldAnswer(of: self) }
 
   /// The live access tokens with their remaining lifetimes, for a sign-out.
   var liveTokens: [(token: Secret, lives: Milliseconds)] { tokens.live(of: self) }

@@ -52,8 +52,8 @@ final class ExchangeRunner {
   }
 
   /// Takes the answer that could not be stored; nil without one, or if an exchange is about to handle it.
-  func surrender(of account: isolated Account) async -> OutboxEntry? {
-    guard let held = machine.surrender(), let answer = answers[held] else { return nil }
+  func releaseHeldAnswer(of account: isolated Account) async -> OutboxEntry? {
+    guard let held = machine.releaseHeldAnswer(), let answer = answers[held] else { return nil }
     answers.keep(only: machine.neededAnswers)
     guard let token = answer.refreshToken else { return nil }
     do {
@@ -68,7 +68,7 @@ final class ExchangeRunner {
 
   /// A sign-in replaces the grant of an answer that could not be kept: its refresh token is revoked.
   func revokeHeldAnswer(of account: isolated Account) {
-    guard let held = machine.surrender(), let answer = answers[held], let token = answer.refreshToken else {
+    guard let held = machine.releaseHeldAnswer(), let answer = answers[held], let token = answer.refreshToken else {
       return
     }
     let lateTokens = account.lateTokens

@@ -63,10 +63,10 @@ package struct SignOutCoordinator: Sendable {
       dependencies.demands.forget(job.account.id)
       await job.account.release(.token(.signedOut, job.account.id))
       return job.machine.released()
-    case .surrendering:
-      let held = await job.account.surrender()
+    case .releasingHeldAnswer:
+      let held = await job.account.releaseHeldAnswer()
       if let held { job.entries[held.id] = held }
-      return job.machine.surrendered(held?.id)
+      return job.machine.releasedHeldAnswer(held?.id)
     case .postponing(let entry, _):
       // It waits since it was made: the sign-out is known to be offline.
       if let entry = job.entries[entry] { await revocations.schedule(entry) }

@@ -6,7 +6,7 @@ internal import Synchronization
 /// those who ask for problems.
 package final class AdministratorTable: Sendable {
   private struct State {
-    var laid = LaidDown()
+    var content = AdministratorContent()
     /// Providers that can't take the place of the person's.
     var conflicts: [AdministratorProblem] = []
     /// Providers wait for accounts of theirs to be forgotten: those of a conflict, or of a file that is gone.
@@ -18,18 +18,18 @@ package final class AdministratorTable: Sendable {
 
   package init() {}
 
-  package var laid: LaidDown { state.withLock { $0.laid } }
+  package var content: AdministratorContent { state.withLock { $0.content } }
 
-  func set(_ laid: LaidDown) { state.withLock { $0.laid = laid } }
+  func set(_ content: AdministratorContent) { state.withLock { $0.content = content } }
 
   /// Adds the policies that the vault kept of files that can't be used now. True if there were such.
   func complete(with kept: [ManagedPolicy]) -> Bool {
-    var before = LaidDown()
+    var before = AdministratorContent()
     before.policies = kept
     return state.withLock { state in
-      let whole = state.laid.keeping(before)
-      defer { state.laid = whole }
-      return whole.policies.count > state.laid.policies.count
+      let whole = state.content.keeping(before)
+      defer { state.content = whole }
+      return whole.policies.count > state.content.policies.count
     }
   }
 
@@ -53,10 +53,10 @@ package final class AdministratorTable: Sendable {
     state.withLock { state in
       let unstored = state.unstored.map { cause in
         AdministratorProblem(
-          path: state.laid.providers.first?.path ?? "",
+          path: state.content.providers.first?.path ?? "",
           text: "The store did not take the providers of the administrator: \(cause)")
       }
-      return (state.laid.problems + state.conflicts).sorted { $0.path < $1.path } + (unstored.map { [$0] } ?? [])
+      return (state.content.problems + state.conflicts).sorted { $0.path < $1.path } + (unstored.map { [$0] } ?? [])
     }
   }
 }

@@ -10,7 +10,7 @@ internal import AgentStore
 /// (docs/administrator.md).
 package final class AdministratorWatch: Sendable {
   /// Reads the documents of a listing.
-  package typealias Reader = @Sendable (AdministratorListing) -> LaidDown
+  package typealias Reader = @Sendable (AdministratorListing) -> AdministratorContent
 
   package let table: AdministratorTable
   private let files: (any AdministratorFiles)?
@@ -43,9 +43,9 @@ package final class AdministratorWatch: Sendable {
     guard let files else { return }
     // The log has these already.
     let told = dependencies.environment.configuration.administratorProblems()
-    let laid = read(files.listing())
-    table.set(laid)
-    policies.setManaged(laid)
+    let content = read(files.listing())
+    table.set(content)
+    policies.setManaged(content)
     report(since: told)
   }
 
@@ -53,16 +53,16 @@ package final class AdministratorWatch: Sendable {
   package func lookAgain() async {
     guard let files else { return }
     try? await turn.pass { [self] () async throws(AgentFailure) in
-      let before = table.laid
+      let before = table.content
       let isChanged = files.mark() != before.mark
       guard isChanged || table.isBehind || table.isWaiting else { return }
       let problems = table.problems.map(\.text)
-      let laid = isChanged ? read(files.listing()).keeping(before) : before
+      let content = isChanged ? read(files.listing()).keeping(before) : before
       let isForAccounts = !isChanged && !table.isBehind
       if !isForAccounts {
-        table.set(laid)
-        applyPolicies(of: laid)
-        await loadAccounts(of: laid, before)
+        table.set(content)
+        applyPolicies(of: content)
+        await loadAccounts(of: content, before)
       }
       await applyProviders(isForAccounts: isForAccounts)
       report(since: problems)
@@ -101,9 +101,9 @@ package final class AdministratorWatch: Sendable {
   }
 
   /// Applies the policies of the administrator's files, and tells which decide now.
-  private func applyPolicies(of laid: LaidDown) {
+  private func applyPolicies(of content: AdministratorContent) {
     let before = policies.managed
-    policies.setManaged(laid)
+    policies.setManaged(content)
     let after = policies.managed
     for name in Set(before.keys).union(after.keys).sorted() {
       guard let policy = (after[name] ?? before[name])?.policy else { continue }
@@ -114,8 +114,8 @@ package final class AdministratorWatch: Sendable {
   }
 
   /// An account tells its subscribers what a change of its provider makes of it only if it is loaded before.
-  private func loadAccounts(of laid: LaidDown, _ before: LaidDown) async {
-    let names = Set((laid.providers + before.providers).map { $0.provider.configuration.name }).sorted()
+  private func loadAccounts(of content: AdministratorContent, _ before: AdministratorContent) async {
+    let names = Set((content.providers + before.providers).map { $0.provider.configuration.name }).sorted()
     for name in names { await accounts.load(await accountsOf(name)) }
   }
 

@@ -17,7 +17,7 @@ package struct ManagedProviderChanges: Sendable {
 /// the person's, marked with the file: so accounts, revocations and learned metadata outlive a file that is gone.
 extension ProviderStore {
   /// The changes that bring the providers in step with the files.
-  func reconciled(with laid: LaidDown) throws(AgentFailure) -> ChangeSet<ManagedProviderChanges> {
+  func reconciled(with content: AdministratorContent) throws(AgentFailure) -> ChangeSet<ManagedProviderChanges> {
     var changes = ChangeSet<ManagedProviderChanges>([], result: ManagedProviderChanges())
     var told = ManagedProviderChanges()
     func add<Result>(_ more: ChangeSet<Result>, _ name: ProviderName) {
@@ -25,7 +25,7 @@ extension ProviderStore {
       changes.memory += more.memory
       told.changed.append(name)
     }
-    for managed in laid.providers {
+    for managed in content.providers {
       let name = managed.provider.configuration.name
       let before = vault.providerTable.all[name]
       guard let provider = try taking(managed.provider, after: before) else {
@@ -35,10 +35,10 @@ extension ProviderStore {
       if let before, before.record.equals(provider.record) { continue }
       add(try replacing(before, by: provider), name)
     }
-    let described = Set(laid.providers.map { $0.provider.configuration.name })
+    let described = Set(content.providers.map { $0.provider.configuration.name })
     for before in vault.providerTable.all.values.sorted(by: { $0.configuration.name < $1.configuration.name }) {
       let name = before.configuration.name
-      guard let path = before.managedBy, !described.contains(name), !laid.mayStillHold(path) else { continue }
+      guard let path = before.managedBy, !described.contains(name), !content.mayStillHold(path) else { continue }
       if let own = before.own.first {
         add(try replacing(before, by: own.continuing(before)), name)
       } else if vault.directory.accounts(of: name).isEmpty {

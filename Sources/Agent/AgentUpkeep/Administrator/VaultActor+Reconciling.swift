@@ -13,12 +13,12 @@ extension VaultActor {
     do throws(AgentFailure) {
       if !isForAccounts {
         let kept = try commitIfOpen { vault throws(AgentFailure) in .unchanged(try vault.administratorPolicies.all()) }
-        if table.complete(with: kept ?? []) { dependencies.tables.policyCache.setManaged(table.laid) }
+        if table.complete(with: kept ?? []) { dependencies.tables.policyCache.setManaged(table.content) }
       }
-      let laid = table.laid
+      let content = table.content
       let changes = try commitIfOpen { vault throws(AgentFailure) in
-        var changes = try vault.providers.reconciled(with: laid)
-        if !isForAccounts { changes.records += try vault.administratorPolicies.keeping(laid.policies) }
+        var changes = try vault.providers.reconciled(with: content)
+        if !isForAccounts { changes.records += try vault.administratorPolicies.keeping(content.policies) }
         return changes
       }
       if let changes { table.reconciled(changes) }

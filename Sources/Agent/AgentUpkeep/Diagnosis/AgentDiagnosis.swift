@@ -196,10 +196,10 @@ package struct AgentDiagnosis: Sendable {
         "Your configuration or an option of the agent sets \(settings.overruled.joined(separator: ", ")), but \(file) enforces another value.",
         "Nothing to do: the agent uses the administrator's value.")
     }
-    let laid = administrator.table.laid
-    if problems.isEmpty, !laid.providers.isEmpty || !laid.policies.isEmpty {
-      let providers = laid.providers.map(\.provider.configuration.name.text)
-      let named = [("providers", providers), ("policies", laid.policies.map(\.policy.name))].filter { !$1.isEmpty }
+    let content = administrator.table.content
+    if problems.isEmpty, !content.providers.isEmpty || !content.policies.isEmpty {
+      let providers = content.providers.map(\.provider.configuration.name.text)
+      let named = [("providers", providers), ("policies", content.policies.map(\.policy.name))].filter { !$1.isEmpty }
       findings.sound(
         "administratorFiles",
         "The administrator's files set "

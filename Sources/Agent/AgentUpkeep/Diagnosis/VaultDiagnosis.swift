@@ -65,18 +65,18 @@ package struct VaultDiagnosis {
   }
 
   private func anchor(_ findings: inout Findings) {
-    if vault.records.witness.isOvertaken {
+    if vault.records.rollbackGuard.isOvertaken {
       findings.problem(
         "anchor",
         "The store was copied, and the other copy was used. The refresh tokens here may be used up, so this agent sends none of them, not even to revoke them.",
         "End this agent and go on with the other copy.",
         "If there is none any more: `lanyard-agent --accept-old-store` once, which signs every account in it out.")
-    } else if vault.records.witness.isBehind {
+    } else if vault.records.rollbackGuard.isBehind {
       findings.problem(
         "anchor",
         "The rollback anchor can't be written. After a restart of the machine at the latest, the agent would not notice an old copy of the store.",
         "Make room and make sure that ~/.config/lanyard is yours, with mode 0700.")
-    } else if vault.records.witness.isThere {
+    } else if vault.records.rollbackGuard.isThere {
       findings.sound("anchor", "An old copy of the store would be noticed.")
     }
   }

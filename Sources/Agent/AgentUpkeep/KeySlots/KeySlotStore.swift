@@ -138,7 +138,7 @@ package struct KeySlotStore {
 
   package func begin(_ rotation: Rewrapping) throws(AgentFailure) {
     let records = vault.records
-    guard records.witness.expect(rotation.keys, after: records.keys, records.store.databaseID) else {
+    guard records.rollbackGuard.expect(rotation.keys, after: records.keys, records.store.databaseID) else {
       throw .keySlot(.anchorNotWritten)
     }
     try vault.withRecords { (records) throws(VaultFailure) in

@@ -154,9 +154,9 @@ public struct Permission: Hashable, Sendable {
       && (!other.isForAgent || addedMethods.allSatisfy { $0.value.isSubset(of: other.addedMethods[$0.key] ?? []) })
   }
 
-  /// The token that the caller gets when it asks for `wanted`: the only resource of the permission stands in for one
-  /// that is not named. Nil if the permission does not cover it. Scopes that are not named are chosen by the account,
-  /// among `scopes`.
+  /// The token that the caller gets when it asks for `wanted`: the only resource of the permission is used in
+  /// place of one that is not named. Nil if the permission does not cover it. Scopes that are not named are chosen by the
+  /// account, among `scopes`.
   public func token(_ wanted: TokenKey) -> TokenKey? {
     var key = wanted
     if let resources {

@@ -5,7 +5,7 @@ public import AgentModel
 /// An account is considered only if a rule gives it this URL, or if its provider lists the URL's origin among its
 /// `allowedOrigins`. So no token goes to a host that the person did not name.
 ///
-/// An account that is named is chosen also when it is signed out: the tool then hears that, and gets no other person's token.
+/// An account that is named is chosen also when it is signed out: the tool is then told so, and gets no other person's token.
 public struct ResourceAccount: Hashable, Sendable {
   /// What made the choice.
   public enum Basis: Hashable, Sendable {

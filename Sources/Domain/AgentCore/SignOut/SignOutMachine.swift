@@ -51,7 +51,7 @@ public struct SignOutMachine: Hashable, Sendable {
     /// The account's actor refuses its waiters and wipes its tokens.
     case releasing(Departure)
     /// The account's actor gives up an answer that it could not keep, whose refresh token must be revoked.
-    case surrendering(Departure)
+    case releasingHeldAnswer(Departure)
     /// Such a token is put off, since the network must not be used.
     case postponing(Entry, Departure)
     /// All entries are put off, since the network must not be used.
@@ -110,13 +110,13 @@ public struct SignOutMachine: Hashable, Sendable {
   /// later.
   public mutating func released() -> [Effect] {
     guard case .releasing(let departure) = state else { return [] }
-    state = .surrendering(departure)
+    state = .releasingHeldAnswer(departure)
     return [.tellState] + (departure.wasActive ? [.tellSwitched] : [])
   }
 
   /// `held` is the entry of a token that the transaction did not know of; nil if there is none.
-  public mutating func surrendered(_ held: Entry?) -> [Effect] {
-    guard case .surrendering(let departure) = state else { return [] }
+  public mutating func releasedHeldAnswer(_ held: Entry?) -> [Effect] {
+    guard case .releasingHeldAnswer(let departure) = state else { return [] }
     guard let held else { return revoke(departure) }
     if staysOffline {
       state = .postponing(held, departure)

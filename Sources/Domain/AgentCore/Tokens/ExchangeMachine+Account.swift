@@ -35,8 +35,8 @@ extension ExchangeMachine {
   }
 
   /// A sign-out takes the held answer, whose refresh token is to be revoked. Nil if there is none, or a run sees to it.
-  public mutating func surrender() -> ExchangeIntent? {
-    current == nil ? unfinished.surrender() : nil
+  public mutating func releaseHeldAnswer() -> ExchangeIntent? {
+    current == nil ? unfinished.releaseHeldAnswer() : nil
   }
 
   /// The answer that a sign-out took could not be kept.

@@ -61,7 +61,7 @@ extension ExchangeMachine {
     }
 
     /// The held answer, for a sign-out; nil if there is none.
-    mutating func surrender() -> ExchangeIntent? {
+    mutating func releaseHeldAnswer() -> ExchangeIntent? {
       guard let held = heldAnswer else { return nil }
       leftover = .nothing
       return held

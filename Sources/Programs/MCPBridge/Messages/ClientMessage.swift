@@ -19,7 +19,7 @@ public struct ClientMessage: Sendable {
   public var target: String?
   /// The request that `notifications/cancelled` ends.
   public var cancelled: MessageID?
-  /// `params._meta.progressToken`: the client hears of the request's progress under this name. Nil without one.
+  /// `params._meta.progressToken`: the client is told of the request's progress under this name. Nil without one.
   public var progressToken: MessageID?
   /// The request is for a page of a list after the first one.
   public var hasCursor = false

@@ -14,9 +14,9 @@ struct ToolRun {
   /// The agent's longest wait for a person, and a refresh and an answer after it.
   private static let patienceSeconds = 420
   private static let usualAccessSeconds: Int64 = 120
-  /// How often the agent is asked what became of a wish: a grant for requests alone hears no events.
+  /// How often the agent is asked what became of a wish: a grant for requests alone gets no events.
   private static let accessPauseMilliseconds: Int32 = 2_000
-  /// As `CallWatch` has it: clients give up a call of which they hear nothing, many after a minute.
+  /// As `CallWatch` has it: clients give up a call of which they are told nothing, many after a minute.
   private static let progressMilliseconds = 5_000
 
   func result() -> ToolResult {
@@ -46,7 +46,7 @@ struct ToolRun {
 
   private var account: String { arguments.text("account") ?? server.options.account }
 
-  /// The call ends with the client's wish for it; until then the client hears that it waits.
+  /// The call ends with the client's wish for it; until then the client is told that it waits.
   private var watch: CallWatch { CallWatch(end: call.cancelled.descriptor) { seconds in tell(seconds) } }
 
   private func tell(_ seconds: Int) {

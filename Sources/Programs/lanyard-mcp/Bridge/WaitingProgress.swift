@@ -4,7 +4,7 @@ internal import Synchronization
 internal import Threads
 
 /// Tells the client that a request waits, while the server has not begun its answer: a proxy may ask a person first, and
-/// clients give up a request of which they hear nothing, many after a minute. One thread for all requests.
+/// clients give up a request of which they are told nothing, many after a minute. One thread for all requests.
 final class WaitingProgress: Sendable {
   private struct Waiting {
     let call: Call
@@ -30,7 +30,7 @@ final class WaitingProgress: Sendable {
 
   init(_ output: MessageOutput) { self.output = output }
 
-  /// The request is sent. Without a progress token the client hears nothing.
+  /// The request is sent. Without a progress token the client is told nothing.
   func begin(_ call: Call) {
     guard let token = call.message.progressToken else { return }
     enum Way { case start, wake, leave }

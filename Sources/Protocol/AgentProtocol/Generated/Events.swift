@@ -482,7 +482,7 @@ public struct OperationStatusChangedEvent: WireEvent, Sendable {
   }
 }
 
-/// A request waits for a person. A caller with a grant hears of its own alone.
+/// A request waits for a person. A caller with a grant gets the events of its own requests alone.
 public struct ApprovalRequestedEvent: WireEvent, Sendable {
   public static let type = EventType.approvalRequested
   public var approval: String
@@ -550,7 +550,7 @@ public struct ApprovalRequestedEvent: WireEvent, Sendable {
   }
 }
 
-/// A request waits no more. A caller with a grant hears of its own alone.
+/// A request waits no more. A caller with a grant gets the events of its own requests alone.
 public struct ApprovalDecidedEvent: WireEvent, Sendable {
   public static let type = EventType.approvalDecided
   public var approval: String
@@ -615,7 +615,7 @@ public struct ApprovalDecidedEvent: WireEvent, Sendable {
   }
 }
 
-/// A program asks for more than its grant has. A caller with a grant hears of its own alone.
+/// A program asks for more than its grant has. A caller with a grant gets the events of its own requests alone.
 public struct AccessRequestedEvent: WireEvent, Sendable {
   public static let type = EventType.accessRequested
   public var request: String
@@ -672,7 +672,7 @@ public struct AccessRequestedEvent: WireEvent, Sendable {
   }
 }
 
-/// A request for access waits no more. A caller with a grant hears of its own alone.
+/// A request for access waits no more. A caller with a grant gets the events of its own requests alone.
 public struct AccessDecidedEvent: WireEvent, Sendable {
   public static let type = EventType.accessDecided
   public var request: String

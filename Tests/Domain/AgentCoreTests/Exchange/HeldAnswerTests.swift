@@ -155,8 +155,8 @@ import Testing
   @Test func signOut_takesTheHeldAnswer() {
     var exchange = Exchange()
     exchange.holds()
-    #expect(exchange.machine.surrender() == intent)
-    #expect(exchange.machine.surrender() == nil)
+    #expect(exchange.machine.releaseHeldAnswer() == intent)
+    #expect(exchange.machine.releaseHeldAnswer() == nil)
     exchange.machine.takeBack(intent)
     #expect(exchange.machine.unfinished.heldAnswer == intent)
   }
@@ -165,14 +165,14 @@ import Testing
     var exchange = Exchange()
     exchange.holds()
     exchange.begins(as: 2)
-    #expect(exchange.machine.surrender() == nil)
+    #expect(exchange.machine.releaseHeldAnswer() == nil)
     #expect(exchange.machine.unfinished.heldAnswer == intent)
   }
 
   @Test func returnedAnswer_doesNotReplaceANewerOne() {
     var exchange = Exchange()
     exchange.holds()
-    _ = exchange.machine.surrender()
+    _ = exchange.machine.releaseHeldAnswer()
     exchange.machine.signedIn(epoch: 2)
     let newer = Exchange.intent(epoch: 2, leaving: true)
     exchange.holds(newer, as: 2)

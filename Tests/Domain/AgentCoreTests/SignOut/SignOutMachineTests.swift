@@ -41,7 +41,7 @@ import Testing
     var machine = Machine(.soft)
     _ = machine.committed(departure())
     #expect(machine.released() == [.tellState])
-    #expect(machine.state == .surrendering(departure()))
+    #expect(machine.state == .releasingHeldAnswer(departure()))
   }
 
   @Test func signOutOfTheActiveAccount_reportsThatNoneIsActive() {
@@ -55,7 +55,7 @@ import Testing
   @Test(arguments: [SignOutMode.soft, .hard]) func firstEntry_isRevokedBeforeTheOthers(_ mode: SignOutMode) {
     let left = departure([Self.refreshToken, Self.accessToken])
     var machine = released(mode, left)
-    #expect(machine.surrendered(nil) == [])
+    #expect(machine.releasedHeldAnswer(nil) == [])
     #expect(machine.state == .revoking([Self.refreshToken], left))
     #expect(machine.revoked(.confirmed).first == .send(Self.accessToken))
   }
@@ -63,7 +63,7 @@ import Testing
   @Test(arguments: [RevocationOutcome.confirmed, .queued, .refused, .unsupported])
   func answer_namesTheOutcomeOfTheFirstEntry(_ outcome: RevocationOutcome) {
     var machine = released(.soft, departure())
-    _ = machine.surrendered(nil)
+    _ = machine.releasedHeldAnswer(nil)
     let ended = Machine.Outcome(data: .sealed, revocation: outcome)
     #expect(machine.revoked(outcome) == [.tellSignedOut(ended), .tellErased])
     #expect(machine.state == .signedOut(ended))
@@ -71,27 +71,27 @@ import Testing
 
   @Test func slowRevocation_isQueued() {
     var machine = released(.soft, departure())
-    _ = machine.surrendered(nil) + machine.revoked(nil)
+    _ = machine.releasedHeldAnswer(nil) + machine.revoked(nil)
     #expect(machine.state == .signedOut(Machine.Outcome(data: .sealed, revocation: .queued)))
   }
 
   @Test(arguments: SignOutMode.allCases) func signOutWithoutTokens_revokesNothing(_ mode: SignOutMode) {
     var machine = released(mode, departure([]))
-    _ = machine.surrendered(nil)
+    _ = machine.releasedHeldAnswer(nil)
     let data: DataDisposition = mode == .hard ? .erasurePending : .sealed
     #expect(machine.state == .signedOut(Machine.Outcome(data: data, revocation: .notNeeded)))
   }
 
   @Test func tokenOfAHeldAnswer_isRevokedBesideTheOthers() {
     var machine = released(.soft, departure())
-    #expect(machine.surrendered(Self.held) == [.send(Self.held)])
+    #expect(machine.releasedHeldAnswer(Self.held) == [.send(Self.held)])
     #expect(machine.state == .revoking([Self.refreshToken], departure()))
   }
 
   @Test func tokenOfAHeldAnswerAlone_isRevokedAndTheOutcomeIsNotNeeded() {
     var machine = released(.soft, departure([]))
     let ended = Machine.Outcome(data: .sealed, revocation: .notNeeded)
-    #expect(machine.surrendered(Self.held) == [.send(Self.held), .tellSignedOut(ended), .tellErased])
+    #expect(machine.releasedHeldAnswer(Self.held) == [.send(Self.held), .tellSignedOut(ended), .tellErased])
   }
 
   // MARK: earlier grants
@@ -102,7 +102,7 @@ import Testing
     var left = departure()
     left.earlier = [[4], [5]]
     var machine = released(mode, left)
-    _ = machine.surrendered(nil)
+    _ = machine.releasedHeldAnswer(nil)
     #expect(machine.state == .revoking([Self.refreshToken, [4], [5]], left))
   }
 
@@ -110,7 +110,7 @@ import Testing
     var left = departure([])
     left.earlier = [[4]]
     var machine = released(.soft, left)
-    _ = machine.surrendered(nil)
+    _ = machine.releasedHeldAnswer(nil)
     #expect(machine.state == .revoking([[4]], left))
   }
 
@@ -118,7 +118,7 @@ import Testing
     var left = departure([])
     left.earlier = [[4]]
     var machine = released(.offline, left)
-    _ = machine.surrendered(nil) + machine.queued()
+    _ = machine.releasedHeldAnswer(nil) + machine.queued()
     #expect(machine.state == .signedOut(Machine.Outcome(data: .sealed, revocation: .queued)))
   }
 
@@ -134,7 +134,7 @@ import Testing
   @Test func offlineSignOut_sendsNoEntry() {
     let left = departure([Self.refreshToken, Self.accessToken])
     var machine = released(.offline, left)
-    #expect(machine.surrendered(Self.held) == [])
+    #expect(machine.releasedHeldAnswer(Self.held) == [])
     #expect(machine.state == .postponing(Self.held, left))
     #expect(machine.postponed() == [])
     #expect(machine.state == .queueing(left))
@@ -148,7 +148,7 @@ import Testing
     var machine = Machine(asked, isHardDemanded: true)
     #expect(machine.mode == .hard)
     let left = departure()
-    _ = machine.committed(left) + machine.released() + machine.surrendered(nil)
+    _ = machine.committed(left) + machine.released() + machine.releasedHeldAnswer(nil)
     #expect(machine.state == (asked == .offline ? .queueing(left) : .revoking([Self.refreshToken], left)))
     _ = machine.queued() + machine.revoked(.confirmed)
     let revocation: RevocationOutcome = asked == .offline ? .queued : .confirmed
@@ -163,7 +163,7 @@ import Testing
   ])
   func dataDisposition_followsModeAndErasure(_ mode: SignOutMode, _ isErased: Bool, _ data: DataDisposition) {
     var machine = released(mode, departure([], isErased: isErased))
-    _ = machine.surrendered(nil)
+    _ = machine.releasedHeldAnswer(nil)
     #expect(machine.state == .signedOut(Machine.Outcome(data: data, revocation: .notNeeded)))
   }
 
@@ -173,7 +173,7 @@ import Testing
     var machine = Machine(.soft)
     let before = machine
     #expect(machine.released() == [])
-    #expect(machine.surrendered(Self.held) == [])
+    #expect(machine.releasedHeldAnswer(Self.held) == [])
     #expect(machine.postponed() == [])
     #expect(machine.queued() == [])
     #expect(machine.revoked(.confirmed) == [])
@@ -182,7 +182,7 @@ import Testing
 
   @Test func repeatedOutcome_isReportedOnce() {
     var machine = released(.soft, departure())
-    _ = machine.surrendered(nil) + machine.revoked(nil)
+    _ = machine.releasedHeldAnswer(nil) + machine.revoked(nil)
     let before = machine
     #expect(machine.revoked(.confirmed) == [])
     #expect(machine.committed(departure()) == [])

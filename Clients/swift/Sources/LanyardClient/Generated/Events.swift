@@ -645,8 +645,8 @@ public struct OperationStatusChangedData: Record, WireRecord {
   }
 }
 
-/// The `data` of the event `approval.requested`: A request waits for a person. A caller with a grant hears of its own
-/// alone.
+/// The `data` of the event `approval.requested`: A request waits for a person. A caller with a grant gets the events
+/// of its own requests alone.
 public struct ApprovalRequestedData: Record, WireRecord {
   /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
   /// or a request for access.
@@ -724,7 +724,8 @@ public struct ApprovalRequestedData: Record, WireRecord {
   }
 }
 
-/// The `data` of the event `approval.decided`: A request waits no more. A caller with a grant hears of its own alone.
+/// The `data` of the event `approval.decided`: A request waits no more. A caller with a grant gets the events of its
+/// own requests alone.
 public struct ApprovalDecidedData: Record, WireRecord {
   /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
   /// or a request for access.
@@ -796,8 +797,8 @@ public struct ApprovalDecidedData: Record, WireRecord {
   }
 }
 
-/// The `data` of the event `access.requested`: A program asks for more than its grant has. A caller with a grant
-/// hears of its own alone.
+/// The `data` of the event `access.requested`: A program asks for more than its grant has. A caller with a grant gets
+/// the events of its own requests alone.
 public struct AccessRequestedData: Record, WireRecord {
   /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
   /// or a request for access.
@@ -865,8 +866,8 @@ public struct AccessRequestedData: Record, WireRecord {
   }
 }
 
-/// The `data` of the event `access.decided`: A request for access waits no more. A caller with a grant hears of its
-/// own alone.
+/// The `data` of the event `access.decided`: A request for access waits no more. A caller with a grant gets the
+/// events of its own requests alone.
 public struct AccessDecidedData: Record, WireRecord {
   /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant, a rule, an approval
   /// or a request for access.
@@ -1108,13 +1109,13 @@ extension Event {
   public var revocationAbandoned: RevocationAbandonedData? { content(of: .revocationAbandoned) }
   /// The status of an operation changed.
   public var operationStatusChanged: OperationStatusChangedData? { content(of: .operationStatusChanged) }
-  /// A request waits for a person. A caller with a grant hears of its own alone.
+  /// A request waits for a person. A caller with a grant gets the events of its own requests alone.
   public var approvalRequested: ApprovalRequestedData? { content(of: .approvalRequested) }
-  /// A request waits no more. A caller with a grant hears of its own alone.
+  /// A request waits no more. A caller with a grant gets the events of its own requests alone.
   public var approvalDecided: ApprovalDecidedData? { content(of: .approvalDecided) }
-  /// A program asks for more than its grant has. A caller with a grant hears of its own alone.
+  /// A program asks for more than its grant has. A caller with a grant gets the events of its own requests alone.
   public var accessRequested: AccessRequestedData? { content(of: .accessRequested) }
-  /// A request for access waits no more. A caller with a grant hears of its own alone.
+  /// A request for access waits no more. A caller with a grant gets the events of its own requests alone.
   public var accessDecided: AccessDecidedData? { content(of: .accessDecided) }
   /// The vault was locked.
   public var agentLocked: AgentLockedData? { content(of: .agentLocked) }

@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "eff0a612d00d01ffd94a4cd8e05fe0c02788c0124d976ca10c33fb71b16f0960"
+  public static let schemaDigest = "6720a7636cb075562362e7ab654e2296f44481228310b2c6edf4c5be8dcfb3ae"
 }

@@ -43,13 +43,13 @@ package struct UnreadPolicy: Hashable, Sendable {
 
 extension PolicyCache {
   /// Takes what the administrator's files say now.
-  package func setManaged(_ laid: LaidDown) {
-    setManaged(laid.policies, unread: laid.deniedPolicies, mayBeAny: laid.mayDescribeAnyPolicy)
+  package func setManaged(_ content: AdministratorContent) {
+    setManaged(content.policies, unread: content.deniedPolicies, mayBeAny: content.mayDescribeAnyPolicy)
   }
 }
 
 /// What the administrator's files say, as far as they can be used (docs/administrator.md).
-package struct LaidDown: Sendable {
+package struct AdministratorContent: Sendable {
   package var mark: [Int64]
   package var providers: [ManagedProvider] = []
   package var policies: [ManagedPolicy] = []
@@ -83,7 +83,7 @@ package struct LaidDown: Sendable {
   }
 
   /// The same, with what `before` knew of files that can't be used now.
-  package func keeping(_ before: LaidDown) -> LaidDown {
+  package func keeping(_ before: AdministratorContent) -> AdministratorContent {
     var whole = self
     for provider in before.providers where mayStillHold(provider.path) {
       let name = provider.provider.configuration.name

@@ -8,38 +8,40 @@ import JSONRPC
 import Testing
 
 /// What stays of the administrator's files when one of them can't be used.
-@Suite struct LaidDownTests {
+@Suite struct AdministratorContentTests {
   private static let folder = "/etc/lanyard/providers.d"
 
-  private static func laid(_ names: String..., problems: String...) throws -> LaidDown {
-    var laid = LaidDown()
+  private static func content(_ names: String..., problems: String...) throws -> AdministratorContent {
+    var content = AdministratorContent()
     for name in names {
       let provider = Provider(
         configuration: .init(name: try #require(ProviderName(name)), issuer: "https://idp.example", clientID: "c"))
-      laid.providers.append(ManagedProvider(provider, path: "\(folder)/\(name).json"))
+      content.providers.append(ManagedProvider(provider, path: "\(folder)/\(name).json"))
     }
-    laid.problems = problems.map { AdministratorProblem(path: $0, text: "bad") }
-    return laid
+    content.problems = problems.map { AdministratorProblem(path: $0, text: "bad") }
+    return content
   }
 
-  private static func names(_ laid: LaidDown) -> [String] { laid.providers.map(\.provider.configuration.name.text) }
+  private static func names(_ content: AdministratorContent) -> [String] {
+    content.providers.map(\.provider.configuration.name.text)
+  }
 
   @Test func badFile_keepsWhatItSaid_andARemovedOneDoesNot() throws {
-    let before = try Self.laid("a", "b", "c")
-    let now = try Self.laid("a", problems: Self.folder + "/b.json").keeping(before)
+    let before = try Self.content("a", "b", "c")
+    let now = try Self.content("a", problems: Self.folder + "/b.json").keeping(before)
     #expect(Self.names(now) == ["a", "b"])
-    #expect(Self.names(try Self.laid("a").keeping(now)) == ["a"])
+    #expect(Self.names(try Self.content("a").keeping(now)) == ["a"])
   }
 
   @Test func unusableFolder_keepsAllOfItsFiles() throws {
-    let before = try Self.laid("a", "b")
-    #expect(Self.names(try Self.laid(problems: Self.folder).keeping(before)) == ["a", "b"])
-    #expect(Self.names(try Self.laid(problems: "/etc/lanyard/policies.d").keeping(before)) == [])
+    let before = try Self.content("a", "b")
+    #expect(Self.names(try Self.content(problems: Self.folder).keeping(before)) == ["a", "b"])
+    #expect(Self.names(try Self.content(problems: "/etc/lanyard/policies.d").keeping(before)) == [])
   }
 
   @Test func nameThatAnotherFileTook_isNotKeptTwice() throws {
-    let before = try Self.laid("a")
-    var now = try Self.laid("a", problems: Self.folder + "/a.json")
+    let before = try Self.content("a")
+    var now = try Self.content("a", problems: Self.folder + "/a.json")
     now.providers[0].path = Self.folder + "/z.json"
     #expect(now.keeping(before).providers.map(\.path) == [Self.folder + "/z.json"])
   }
@@ -48,10 +50,10 @@ import Testing
     let path = "/etc/lanyard/policies.d/10-base.json"
     let written = #"{"name":"default","version":1,"capabilities":{"see":{"kind":"read"}}}"#
     let document = try PolicyDocument(parsing: Array(written.utf8))
-    var before = LaidDown()
+    var before = AdministratorContent()
     before.policies = [ManagedPolicy(document, as: RawJSON(stored: Array(written.utf8)), from: .file(path))]
     #expect(!before.mayDescribeAnyPolicy)
-    var now = LaidDown()
+    var now = AdministratorContent()
     now.unread = [UnreadPolicy(name: nil, path: path), UnreadPolicy(name: "10-base", path: path)]
     now.problems = [AdministratorProblem(path: path, text: "bad")]
     #expect(now.mayDescribeAnyPolicy)
