@@ -66,6 +66,16 @@ class TwoServersTests(AgentFixture):
         self.agent.call("provider.update", {"provider": "evil", "redirect": {"path": "/callback-evil"}})
         self.begin("honest")
 
+    def test_registered_client_with_a_chosen_path_is_added_again_without_it(self):
+        self.add("evil", self.evil, redirect={"path": "/callback"})
+        with self.assertRaises(LanyardError) as caught:
+            self.begin("evil")
+        self.assertEqual(caught.exception.reason, "redirectShared")
+        self.assertIn("`lanyard provider remove evil` and add it again without `--redirect`", str(caught.exception))
+        self.agent.call("provider.remove", {"provider": "evil"})
+        self.add("evil", self.evil)
+        self.begin("evil")
+
     def test_mixed_up_answer_reaches_no_other_server(self):
         evil = self.add("evil", self.evil)
         self.assertEqual(evil["redirect"]["path"], "/callback-evil")

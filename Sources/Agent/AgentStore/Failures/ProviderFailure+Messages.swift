@@ -68,7 +68,7 @@ extension RedirectRemedy {
     case .redirect(let own):
       "Give \(name.text) a path of its own with `lanyard provider update \(name.text) --redirect \(own.host):\(own.port ?? 0)\(own.path)`, and register that redirect URI with its client. Or sign in with `--device`."
     case .newRegistration:
-      "An earlier version registered its client with this path. Remove it with `lanyard provider remove \(name.text)` and add it again, and its client gets a path of its own. Or sign in with `--device`."
+      "The agent registered its client with this path. Remove it with `lanyard provider remove \(name.text)` and add it again without `--redirect`, and its client gets a path of its own. Or sign in with `--device`."
     case .noRedirect:
       "No other path helps. Sign in with `--device`, or ask the administrator of \(name.text) to have its server name itself (`iss`, RFC 9207)."
     }
