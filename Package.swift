@@ -308,11 +308,12 @@ let practice: [Target] = [
 let programs: [Target] = [
   module("AuditExport", in: "Programs", ["AgentModel", "JSONRPC"]),  // what `lanyard-export` decides, and its formats
   // what `lanyard` and `lanyard-cli` share
-  module("CommandSupport", in: "Programs", ["CPlatform", "DirectoryFiles", "FileRules", "JSONRPC"]),
+  module("CommandSupport", in: "Programs", ["CPlatform", "DirectoryFiles", "FileRules", "JSONRPC", "UsageWords"]),
   module("MetricsExposition", in: "Programs", ["JSONRPC"]),  // figures as OpenMetrics text, requests of scrapers
   module("MCPBridge", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC"]),  // what `lanyard-mcp` decides
   // which request of a browser `lanyard-web` takes, and what it may ask the agent for
   module("PageGate", in: "Programs", ["LoopbackHTTP"]),
+  module("UsageWords", in: "Programs"),  // what every program says of a mistake in its command line
   // the pages of `lanyard ui`: HTML, style, script, pictures, and what forms ask the agent for
   module("WebPages", in: "Programs", ["AgentModel", "JSONRPC"], release: .unoptimized),
   program(
@@ -320,7 +321,7 @@ let programs: [Target] = [
     [
       "Agent", "AgentCore", "AgentModel", "AgentPermissions", "AgentPorts", "AgentServing", "AgentSessions", "CHeap",
       "CPlatform", "CStart", "DBus", "FileRules", "HTTPAdapter", "JSONRPC", "KeyProviders", "SQLiteStore", "Secrets",
-      "SystemAdapters", "TokenSignatures", "UnixTransport",
+      "SystemAdapters", "TokenSignatures", "UnixTransport", "UsageWords",
     ],
     linker: staticRuntime + quickStart + hotFunctionsTogether
   ),  // wiring only
@@ -334,7 +335,7 @@ let programs: [Target] = [
     "lanyard-cli",
     [
       "AgentCore", "AgentModel", "CConfinement", "CLibraries", "CPlatform", "CQRCode", "CommandSupport", "DBus",
-      "DirectoryFiles", "FileRules", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads",
+      "DirectoryFiles", "FileRules", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads", "UsageWords",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
     linker: staticRuntime + quickStart + [
@@ -353,7 +354,7 @@ let programs: [Target] = [
     "lanyard-mcp",
     [
       "AgentCore", "AgentModel", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
-      "MCPBridge", "StreamingHTTP", "Threads",
+      "MCPBridge", "StreamingHTTP", "Threads", "UsageWords",
     ]
   ),  // a server of MCP on stdio that is a remote one, or the agent's own tools
   program(
@@ -372,8 +373,9 @@ let programs: [Target] = [
   ),  // serves the pages to browsers of this person
   program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
   // the practice provider by itself, and the demo
-  program("lanyard-demo", ["CPlatform", "PracticeProvider"], linker: staticFoundation, release: .unoptimized),
-  program("lanyard-schemas", ["SchemaKit"], linker: [], release: .unoptimized),  // the generator: Swift, the clients, OpenRPC, reference docs
+  program(
+    "lanyard-demo", ["CPlatform", "PracticeProvider", "UsageWords"], linker: staticFoundation, release: .unoptimized),
+  program("lanyard-schemas", ["SchemaKit", "UsageWords"], linker: [], release: .unoptimized),  // the generator: Swift, the clients, OpenRPC, reference docs
 ]
 
 /// The client for programs in Swift. It needs nothing of the agent; its tests and examples are in a package of its own,

@@ -6,6 +6,7 @@ internal import AgentServing
 internal import FileRules
 internal import Glibc
 internal import HTTPAdapter
+internal import UsageWords
 
 /// The options of `lanyard-agent`, from its arguments and its environment (docs/protocol.md, Programs).
 struct Options {
@@ -74,11 +75,13 @@ struct Options {
       let option = parts.first.map(String.init) ?? argument
       let attached = parts.count == 2 ? String(parts[1]) : nil
       if try takeFlag(option, attached, &serving) { continue }
-      guard Self.optionsWithValue.contains(option) else { throw .usage("Unknown option. See --help.") }
-      guard let value = attached ?? rest.popFirst() else { throw .usage("\(option) needs a value.") }
+      guard Self.optionsWithValue.contains(option) else {
+        throw .usage("\(Mistake.unknown(Mistake.escaped(argument))) See --help.")
+      }
+      guard let value = attached ?? rest.popFirst() else { throw .usage(Mistake.missingValue(of: option)) }
       try take(option, value, &serving)
     }
-    guard !(serving.isStdio && serving.socket != nil) else { throw .usage("--stdio and --socket exclude each other.") }
+    guard !(serving.isStdio && serving.socket != nil) else { throw .usage(Mistake.both("--stdio", "--socket")) }
     credentialsDirectory = environment("CREDENTIALS_DIRECTORY")
     anchorDirectory = Self.configurationDirectory(environment).map { $0 + "/anchors" }
     usualConfigurationFile = Self.configurationDirectory(environment).map { $0 + "/agent.json" }

@@ -1,4 +1,5 @@
 import Foundation
+import UsageWords
 
 /// `lanyard-demo run`: runs the demo in a temporary directory and always cleans up.
 enum DemoCommand {
@@ -8,7 +9,7 @@ enum DemoCommand {
       return 0
     }
     if let unknown = arguments.first(where: { !["--by-hand", "--keep"].contains($0) }) {
-      return Usage.mistake("option", unknown, among: arguments)
+      return Usage.tell(Mistake.unknown(unknown), among: arguments)
     }
     // Before the first thread, so that only the waiting thread receives the signals.
     EndingSignals.block()

@@ -1,4 +1,5 @@
 import Foundation
+import UsageWords
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 Terminal.begin()
@@ -13,6 +14,8 @@ func status(of arguments: [String]) -> Int32 {
   case "--help", "-h", "help":
     Terminal.print(Usage.text)
     return 0
-  case let other?: return Usage.mistake(other.hasPrefix("-") ? "option" : "command", other, among: arguments)
+  case let other?:
+    let message = other.hasPrefix("-") ? Mistake.unknown(other) : Mistake.unknownCommand(other)
+    return Usage.tell(message, among: arguments)
   }
 }

@@ -19,24 +19,22 @@ struct Options {
   var mayStart = true
 
   init(_ words: [String]) throws(CommandFailure) {
-    var rest = words[...]
+    var rest = OptionWords(words, help: "lanyard help export")
     var plain: [String] = []
-    while let word = rest.popFirst() {
+    while let word = rest.next() {
       switch word {
       case "--once": once = true
       case "--status": showsStatus = true
       case "--json": json = true
       case "--no-start": mayStart = false
       case "--quiet", "-q": Output.beQuiet()
-      case "--name": name = try rest.takeValue(of: word)
-      case "--socket": socket = AgentPaths.absolute(try rest.takeValue(of: word))
-      case "--ca-file": caFile = AgentPaths.absolute(try rest.takeValue(of: word))
-      case "--headers-file": headersFile = AgentPaths.absolute(try rest.takeValue(of: word))
-      case "--account", "-u": account = try rest.takeValue(of: word)
+      case "--name": name = try rest.value(of: word)
+      case "--socket": socket = AgentPaths.absolute(try rest.value(of: word))
+      case "--ca-file": caFile = AgentPaths.absolute(try rest.value(of: word))
+      case "--headers-file": headersFile = AgentPaths.absolute(try rest.value(of: word))
+      case "--account", "-u": account = try rest.value(of: word)
       default:
-        guard !word.hasPrefix("-"), plain.count < 2 else {
-          throw .usage("\(Text.shown(word)) is no option of lanyard-export: `lanyard export --help` lists them.")
-        }
+        guard !word.hasPrefix("-"), plain.count < 2 else { throw rest.unknown(word) }
         plain.append(word)
       }
     }

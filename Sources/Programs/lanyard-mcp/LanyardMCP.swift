@@ -3,6 +3,7 @@ internal import CStart
 internal import CommandSupport
 internal import Glibc
 internal import StreamingHTTP
+internal import UsageWords
 
 /// A server of MCP on stdio: one that is a remote one, or with `--self` the agent's own (docs/mcp.md). Wires the options, the
 /// server and the input.
@@ -47,7 +48,7 @@ struct LanyardMCP {
       Output.answer("lanyard-mcp \(Version.text)")
       Process.exit(.success)
     case .usage(let message, let hints):
-      Output.tell(.usage(message, hints: hints + ["`lanyard help mcp` shows how to use it."]), json: json)
+      Output.tell(.usage(message, hints: hints + [Mistake.hint("lanyard help mcp")]), json: json)
       Process.exit(.usage)
     }
   }

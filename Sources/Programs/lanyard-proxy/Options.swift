@@ -30,32 +30,29 @@ struct Options {
   var mayForwardNothing: Bool { sandbox != nil || onlyShows }
 
   init(_ words: [String]) throws(CommandFailure) {
-    var rest = words[...]
-    while let word = rest.popFirst() {
+    var rest = OptionWords(words, help: "lanyard help proxy")
+    while let word = rest.next() {
       switch word {
       case "--json": json = true
       case "--no-start": mayStartAgent = false
       case "--quiet", "-q": Output.beQuiet()
-      case "--grant": grant = try rest.takeValue(of: word)
-      case "--account", "-u": account = try rest.takeValue(of: word)
-      case "--socket": socket = try rest.takeValue(of: word)
+      case "--grant": grant = try rest.value(of: word)
+      case "--account", "-u": account = try rest.value(of: word)
+      case "--socket": socket = try rest.value(of: word)
       case "--allow":
-        let text = try rest.takeValue(of: word)
+        let text = try rest.value(of: word)
         guard let origin = RequestTarget.origins([text]).first else {
           throw .usage("\(Text.shown(text)) is no origin, such as https://api.example.")
         }
         allow.append(origin)
-      case "--pass": pass.append(try Self.origin(rest.takeValue(of: word)))
-      case "--may-pass": mayPass.append(try Self.origin(rest.takeValue(of: word)))
+      case "--pass": pass.append(try Self.origin(rest.value(of: word)))
+      case "--may-pass": mayPass.append(try Self.origin(rest.value(of: word)))
       case "--show": onlyShows = true
       case "--no-placeholders": givesPlaceholders = false
-      case "--port":
-        let text = try rest.takeValue(of: word)
-        guard let number = UInt16(text) else { throw .usage("\(text) is no port.") }
-        port = number
-      case "--parent": parent = try Self.descriptor(rest.takeValue(of: word))
-      case "--sandbox": sandbox = try Self.descriptor(rest.takeValue(of: word))
-      default: throw .usage("\(Text.shown(word)) is no option of lanyard-proxy: `lanyard proxy --help` lists them.")
+      case "--port": port = try rest.number(of: word)
+      case "--parent": parent = try rest.number(of: word, atLeast: 3)
+      case "--sandbox": sandbox = try rest.number(of: word, atLeast: 3)
+      default: throw rest.unknown(word)
       }
     }
   }
@@ -65,10 +62,5 @@ struct Options {
       throw .usage("\(Text.shown(text)) is no origin, such as https://pypi.example, and not *.")
     }
     return origin
-  }
-
-  private static func descriptor(_ text: String) throws(CommandFailure) -> Int32 {
-    guard let number = Int32(text), number > 2 else { throw .usage("\(text) is no descriptor.") }
-    return number
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import SchemaKit
+import UsageWords
 
 // `lanyard-schemas generate | check | openrpc [DIRECTORY]`: generates code and documents from Schemas/, checks them, or prints
 // the OpenRPC document.
@@ -13,6 +14,10 @@ func stop(_ text: String, code: Int32) -> Never {
 let usage = "usage: lanyard-schemas generate | check | openrpc [DIRECTORY]"
 let arguments = CommandLine.arguments.dropFirst()
 guard let command = arguments.first, arguments.count <= 2 else { stop(usage, code: 64) }
+guard ["generate", "check", "openrpc"].contains(command) else {
+  let mistake = command.hasPrefix("-") ? Mistake.unknown(command) : Mistake.unknownCommand(command)
+  stop("lanyard-schemas: \(mistake)\n\(usage)", code: 64)
+}
 let top = URL(filePath: arguments.dropFirst().first ?? FileManager.default.currentDirectoryPath)
 
 do {
@@ -27,9 +32,12 @@ do {
     print(
       release.map { "The contract keeps what \($0.tag) promised." }
         ?? "No contract was released yet: no tag v* in the history has schemas.")
-  case "openrpc": print(repository.contract.openRPC, terminator: "")
-  default: stop(usage, code: 64)
+  default: print(repository.contract.openRPC, terminator: "")
   }
+} catch let error as CocoaError {
+  let path = error.filePath ?? error.url?.path ?? top.path
+  let isMissing = error.code == .fileReadNoSuchFile
+  stop("lanyard-schemas: " + (isMissing ? "There is no \(path)." : "\(path): \(error.localizedDescription)"), code: 1)
 } catch {
   stop("\(error)", code: 1)
 }

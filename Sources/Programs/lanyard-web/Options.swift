@@ -14,27 +14,18 @@ struct Options {
   var idleSeconds: Int64 = 30 * 60
 
   init(_ words: [String]) throws(CommandFailure) {
-    var rest = words[...]
-    while let word = rest.popFirst() {
+    var rest = OptionWords(words, help: "lanyard help ui")
+    while let word = rest.next() {
       switch word {
       case "--json": json = true
       case "--no-start": mayStartAgent = false
       case "--no-browser": opensBrowser = false
       case "--quiet", "-q": Output.beQuiet()
-      case "--port": port = try Self.number(rest.takeValue(of: word), word)
-      case "--code-seconds": codeSeconds = try Self.number(rest.takeValue(of: word), word)
-      case "--idle-seconds": idleSeconds = try Self.number(rest.takeValue(of: word), word)
-      default: throw .usage("\(Text.shown(word)) is no option of lanyard-web: `lanyard ui --help` lists them.")
+      case "--port": port = try rest.number(of: word)
+      case "--code-seconds": codeSeconds = try rest.number(of: word)
+      case "--idle-seconds": idleSeconds = try rest.number(of: word)
+      default: throw rest.unknown(word)
       }
     }
-  }
-
-  private static func number<Number: FixedWidthInteger>(
-    _ text: String, _ option: String
-  ) throws(CommandFailure) -> Number {
-    guard let number = Number(text), number >= 0 else {
-      throw .usage("\(Text.shown(text)) is no number for \(option).")
-    }
-    return number
   }
 }

@@ -3,11 +3,12 @@
 import json
 import os
 import re
+import subprocess
 import unittest
 
 from fake_agent import Error
 from people import WORK, accounts
-from person import Person
+from person import BINARIES, PATIENCE_SECONDS, Person
 from test_tables import columns
 
 SCHEMAS = os.path.join(os.path.dirname(__file__), "../../../Schemas")
@@ -200,7 +201,10 @@ class MessageTests(Person):
     def test_mistakes_in_the_command_are_one_sentence_and_the_command_that_helps(self):
         for words, said in [
             (["token", "--nonsense"], "Unknown option '--nonsense'."),
-            (["rename"], "Missing expected argument '<account>'."),
+            (["rename"], "Missing argument '<account>'."),
+            (["token", "--aud"], "Missing value for '--aud <aud>'."),
+            (["logout", "--hard", "--soft"], "Choose --hard or --soft, not both."),
+            (["logout", "--hard", "--hard"], "--hard is there twice."),
             (["login", "a", "--device", "--paste"], "Choose --device or --paste, not both."),
             (["completion", "tcsh"],
              "The value 'tcsh' is invalid for '<shell>'. Please provide one of 'bash', 'zsh' or 'fish'."),
@@ -219,6 +223,39 @@ class MessageTests(Person):
         self.assertEqual(
             self.refused(2, "rule", "--wdie").splitlines()[0], "lanyard: Unknown option '--wdie'. Did you mean '--wide'?")
         self.assertEqual(self.refused(2, "--nonsense").splitlines()[-1], "  `lanyard help` shows how to use it.")
+
+    def test_every_program_has_the_same_words_for_a_mistake_in_the_command(self):
+        unknown, unexpected = "Unknown option '--nonsense'.", "Unexpected argument 'nonsense'."
+        for program, words, told, code, help in [
+            ("lanyard-demo", ["--nonsense"], unknown, 2, "demo --help"),
+            ("lanyard-demo", ["nonsense"], "Unknown command `nonsense`.", 2, "demo --help"),
+            ("lanyard-demo", ["run", "nonsense"], unexpected, 2, "demo --help"),
+            ("lanyard-demo", ["provider", "--nonsense"], unknown, 2, "demo provider --help"),
+            ("lanyard-demo", ["provider", "--port"], "Missing value for '--port'.", 2, "demo provider --help"),
+            ("lanyard-demo", ["provider", "--port", "x"], "The value 'x' is invalid for '--port'.", 2, "demo provider --help"),
+            ("lanyard-mcp", ["--nonsense"], unknown, 2, "help mcp"),
+            ("lanyard-mcp", ["--self", "--nonsense"], unknown, 2, "help mcp"),
+            ("lanyard-mcp", ["https://mcp.example", "nonsense"], unexpected, 2, "help mcp"),
+            ("lanyard-mcp", ["--name"], "Missing value for '--name'.", 2, "help mcp"),
+            ("lanyard-proxy", ["--nonsense=secret"], unknown, 2, "help proxy"),
+            ("lanyard-proxy", ["--port"], "Missing value for '--port'.", 2, "help proxy"),
+            ("lanyard-proxy", ["--port", "x"], "The value 'x' is invalid for '--port'.", 2, "help proxy"),
+            ("lanyard-export", ["--nonsense"], unknown, 2, "help export"),
+            ("lanyard-export", ["otlp", "https://logs.example", "nonsense"], unexpected, 2, "help export"),
+            ("lanyard-web", ["--nonsense"], unknown, 2, "help ui"),
+            ("lanyard-web", ["--port", "65536"], "The value '65536' is invalid for '--port'.", 2, "help ui"),
+            ("lanyard-agent", ["--nonsense=secret"], f"{unknown} See --help.", 64, None),
+            ("lanyard-agent", ["--nonsense\x1b[31m"], "Unknown option '--nonsense\\u{1B}[31m'. See --help.", 64, None),
+            ("lanyard-agent", ["nonsense"], f"{unexpected} See --help.", 64, None),
+            ("lanyard-agent", ["--socket"], "Missing value for '--socket'.", 64, None),
+        ]:
+            with self.subTest(program, words=words):
+                done = subprocess.run(
+                    [os.path.join(BINARIES, program), *words], env=self.settings(None), cwd=self.work, text=True,
+                    capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE_SECONDS)
+                hint = f"  `lanyard {help}` shows how to use it.\n" if help else ""
+                name = "lanyard" if help else program
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (code, "", f"{name}: {told}\n{hint}"))
 
     def test_an_unknown_command_suggests_the_nearest(self):
         for words, said in [(["nosuch"], "Unknown command `nosuch`."),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import UsageWords
 
 /// The command that the words of a command line name, and the first word at the place of a command that is none.
 struct NamedCommand {
@@ -37,11 +38,11 @@ struct NamedCommand {
     let help = (["lanyard", "help"] + path.split(separator: " ").dropFirst().map(String.init)).joined(separator: " ")
     guard let unknown else {
       // A mistake that follows from an option of another name is told as that.
-      return .usage(unknownOption ?? Self.sentence(message), hints: ["`\(help)` shows how to use it."])
+      return .usage(unknownOption ?? Self.sentence(message), hints: [Mistake.hint(help)])
     }
     let near = NearMiss.all(of: unknown, among: known).first
-    let meant = near.map { " Did you mean `\(path) \($0)`?" } ?? ""
-    return .usage("Unknown command `\(unknown)`.\(meant)", hints: ["`\(help)` lists the commands."])
+    return .usage(
+      Mistake.unknownCommand(unknown, meant: near.map { "\(path) \($0)" }), hints: ["`\(help)` lists the commands."])
   }
 
   /// Commands whose words may be those of another program.
@@ -54,13 +55,10 @@ struct NamedCommand {
     let options = HelpText.options(of: command, in: root)
     let typed = words.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
     guard let wrong = typed.first(where: { !options.contains($0) }) else { return nil }
-    let meant = NearMiss.all(of: wrong, among: options.filter { $0.hasPrefix("--") }).map { "'\($0)'" }
-    let list =
-      meant.count > 1 ? meant.dropLast().joined(separator: ", ") + " or " + meant[meant.count - 1] : meant.first
-    return "Unknown option '\(wrong)'." + (list.map { " Did you mean \($0)?" } ?? "")
+    return Mistake.unknownOption(wrong, meant: NearMiss.all(of: wrong, among: options.filter { $0.hasPrefix("--") }))
   }
 
-  /// ArgumentParser lists values on lines of their own, and ends few messages with a full stop.
+  /// ArgumentParser lists values on lines of their own.
   private static func sentence(_ message: String) -> String {
     let lines = message.split(separator: "\n").map { line in
       let text = line.drop { $0 == " " }
@@ -68,7 +66,6 @@ struct NamedCommand {
     }
     guard let first = lines.first else { return "The command line is not complete." }
     let rest = lines.dropFirst().joined(separator: ", ")
-    let text = rest.isEmpty ? first : "\(first) \(rest)"
-    return text.last.map { ".?!".contains($0) } ?? true ? text : text + "."
+    return Mistake.reworded(rest.isEmpty ? first : "\(first) \(rest)")
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PracticeProvider
+import UsageWords
 
 /// The arguments of `lanyard-demo provider`.
 struct ProviderArguments {
@@ -106,13 +107,14 @@ struct ProviderArguments {
       }
     }
     guard options.guise == nil || path.isEmpty || path == options.guise?.path else {
-      throw Problem(description: "--path: with --as, the path is that of the server")
+      throw Problem(
+        description: Mistake.invalidValue(path, of: "--path", because: "with --as, the path is that of the server"))
     }
     path = options.guise?.path ?? path
     if let name = options.autoApprove,
       !options.users.contains(where: { $0.name == name || "\($0.name)@\($0.tenant)" == name })
     {
-      throw Problem(description: "--auto-approve: there is no person \(name)")
+      throw Problem(description: Mistake.invalidValue(name, of: "--auto-approve", because: "there is no such person"))
     }
   }
 
@@ -137,7 +139,7 @@ struct ProviderArguments {
     case "--registration":
       options.registration = try Self.value(name, &rest) { ClientRegistrationPolicy(rawValue: $0) }
     case "--auto-approve": options.autoApprove = try Self.value(name, &rest) { $0 }
-    default: throw Problem(description: "unknown option \(name)")
+    default: throw Problem(description: Mistake.unknown(name))
     }
   }
 
@@ -147,7 +149,8 @@ struct ProviderArguments {
       return
     }
     guard let guise = Guise.named(name) else {
-      throw Problem(description: "--as: there is no guise \(name); `lanyard-demo provider --as list` lists them")
+      let reason = "`lanyard-demo provider --as list` lists the names"
+      throw Problem(description: Mistake.invalidValue(name, of: "--as", because: reason))
     }
     try options.wear(guise)
   }
@@ -157,8 +160,8 @@ struct ProviderArguments {
     _ rest: inout ArraySlice<String>,
     _ parse: (String) -> Value?
   ) throws -> Value {
-    guard let text = rest.popFirst() else { throw Problem(description: "\(name) needs a value") }
-    guard let value = parse(text) else { throw Problem(description: "\(name): \(text) is not a valid value") }
+    guard let text = rest.popFirst() else { throw Problem(description: Mistake.missingValue(of: name)) }
+    guard let value = parse(text) else { throw Problem(description: Mistake.invalidValue(text, of: name)) }
     return value
   }
 
@@ -171,13 +174,15 @@ struct ProviderArguments {
     do {
       data = try Data(contentsOf: URL(fileURLWithPath: path))
     } catch {
-      throw Problem(description: "--users: \(path) can't be read")
+      throw Problem(description: Mistake.invalidValue(path, of: "--users", because: "the file can't be read"))
     }
     do {
       try PracticeFile(data: data).apply(to: &options)
       options.dressClients()
     } catch {
-      throw Problem(description: "--users: \(path) does not hold people and clients: \(error)")
+      throw Problem(
+        description: Mistake.invalidValue(
+          path, of: "--users", because: "the file does not hold people and clients: \(error)"))
     }
   }
 }

@@ -8,8 +8,7 @@ enum ProviderCommand {
     do {
       wanted = try ProviderArguments(arguments)
     } catch {
-      return Usage.tell(
-        "demo provider: \(error)", hint: "`lanyard demo provider --help` shows how to use it.", among: arguments)
+      return Usage.tell("\(error)", help: "lanyard demo provider --help", among: arguments)
     }
     if wanted.wantsHelp {
       Terminal.print(ProviderArguments.help)

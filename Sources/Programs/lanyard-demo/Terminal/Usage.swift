@@ -1,17 +1,14 @@
 import Foundation
+import UsageWords
 
 /// How `lanyard-demo` is used.
 enum Usage {
   /// As for every command of `lanyard`.
   static let exitStatus: Int32 = 2
 
-  /// Tells of a word that is not known, as `lanyard` does, and returns the exit status.
-  static func mistake(_ kind: String, _ word: String, among arguments: [String]) -> Int32 {
-    tell("Unknown \(kind) `\(word)`.", hint: "`lanyard demo --help` shows how to use it.", among: arguments)
-  }
-
-  static func tell(_ message: String, hint: String, among arguments: [String]) -> Int32 {
-    let message = shown(message)
+  /// Tells a mistake as `lanyard` does, and returns the exit status.
+  static func tell(_ message: String, help: String = "lanyard demo --help", among arguments: [String]) -> Int32 {
+    let (message, hint) = (Mistake.escaped(message), Mistake.hint(help))
     if arguments.contains("--json") {
       let error: [String: Any] = ["name": "usage", "message": message, "exit": exitStatus, "hints": [hint]]
       let json = try? JSONSerialization.data(withJSONObject: ["error": error], options: [.sortedKeys])
@@ -20,11 +17,6 @@ enum Usage {
       Terminal.complain("lanyard: \(message)\n  \(hint)")
     }
     return exitStatus
-  }
-
-  /// A text with a word of the command line, which may hold what steers a terminal.
-  private static func shown(_ text: String) -> String {
-    text.unicodeScalars.map { (0x20...0x7E).contains($0.value) ? String($0) : $0.escaped(asASCII: true) }.joined()
   }
 
   static let text = """

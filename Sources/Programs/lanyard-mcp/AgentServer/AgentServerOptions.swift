@@ -1,5 +1,6 @@
 internal import CommandSupport
 internal import Glibc
+internal import UsageWords
 
 /// The arguments of `lanyard-mcp --self`.
 struct AgentServerOptions {
@@ -26,10 +27,12 @@ struct AgentServerOptions {
       case "--quiet", "-q": isQuiet = true
       case "--account", "-u", "--grant":
         guard let value = parts.count > 1 ? parts[1] : rest.popFirst(), !value.isEmpty else {
-          throw .usage("\(parts[0]) needs a value.")
+          throw .usage(Mistake.missingValue(of: parts[0]))
         }
         if parts[0] == "--grant" { grant = value } else { account = value }
-      default: throw .usage("\(word) does not go with --self.")
+      case "--no-browser", "--name", "--client-id", "--ca-file", "--proxy":
+        throw .usage("\(parts[0]) does not go with --self.")
+      default: throw .usage(Mistake.unknown(word))
       }
     }
     // The handshake of each connection reads it, before the first thread.

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import CommandSupport
+internal import UsageWords
 
 /// The arguments of `lanyard-mcp`.
 struct Options {
@@ -47,11 +48,11 @@ struct Options {
       case "--account", "-u", "--name", "--client-id", "--ca-file", "--proxy":
         let name = parts[0] == "-u" ? "--account" : parts[0]
         guard let value = parts.count > 1 ? parts[1] : rest.popFirst(), !value.isEmpty else {
-          throw .usage("\(name) needs a value.")
+          throw .usage(Mistake.missingValue(of: name))
         }
         values[name] = value
       default:
-        guard !argument.hasPrefix("-"), url == nil else { throw .usage("\(argument) is not an option of lanyard-mcp.") }
+        guard !argument.hasPrefix("-"), url == nil else { throw .usage(Mistake.unknown(argument)) }
         url = argument
       }
     }
