@@ -1,3 +1,4 @@
+import Foundation
 import SchemaKit
 import Testing
 
@@ -101,6 +102,14 @@ struct ContractTests {
     access.list
     access.decide request verdict expiresInSeconds?
     """
+
+  @Test func missingFolder_isNamedInASentence() {
+    #expect {
+      try Contract(directory: URL(filePath: "/nonexistent/Schemas"))
+    } throws: { error in
+      "\(error)" == "/nonexistent/Schemas: is no folder that can be read"
+    }
+  }
 
   @Test func methodParams_matchTheTable() {
     let contract = RepositoryFixture.contract

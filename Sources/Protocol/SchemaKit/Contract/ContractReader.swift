@@ -11,8 +11,8 @@ public struct ContractProblems: Error, CustomStringConvertible {
 extension Contract {
   /// Reads a directory with the layout of `Schemas/README.md`.
   ///
-  /// - Throws: `ContractProblems` if a document is invalid; a Foundation error if the directory can't be read.
-  public init(directory: URL) throws {
+  /// - Throws: `ContractProblems` if a document is invalid or a folder can't be read.
+  public init(directory: URL) throws(ContractProblems) {
     var documents: [(path: String, value: JSONValue)] = []
     var problems: [Problem] = []
     for path in try Self.paths(in: directory) {
@@ -36,12 +36,16 @@ extension Contract {
     guard reader.problems.isEmpty else { throw ContractProblems(problems: reader.problems) }
   }
 
-  private static func paths(in directory: URL) throws -> [String] {
-    try ["", "methods", "types", "events"].flatMap { folder in
-      try FileManager.default.contentsOfDirectory(atPath: directory.appending(path: folder).path)
-        .filter { $0.hasSuffix(".json") }
-        .map { folder.isEmpty ? $0 : folder + "/" + $0 }
+  private static func paths(in directory: URL) throws(ContractProblems) -> [String] {
+    var paths: [String] = []
+    for folder in ["", "methods", "types", "events"] {
+      let place = directory.appending(path: folder).path
+      guard let names = try? FileManager.default.contentsOfDirectory(atPath: place) else {
+        throw ContractProblems(problems: [Problem(place, "is no folder that can be read")])
+      }
+      paths += names.filter { $0.hasSuffix(".json") }.map { folder.isEmpty ? $0 : folder + "/" + $0 }
     }
+    return paths
   }
 }
 
