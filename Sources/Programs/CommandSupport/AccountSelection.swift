@@ -101,6 +101,26 @@ public struct AccountSelection: Sendable {
 }
 
 extension AccountSelection {
+  /// Asks about the account by the word that named it, which mostly is an alias or an id. Only if the agent knows no such
+  /// account does it look for an e-mail address or a name, and `ask` again: an alias comes before these
+  /// (`account.resolve`).
+  ///
+  /// - Parameter ask: a request that changes nothing if the account is unknown.
+  public func asking<Answer>(
+    via agent: inout AgentConnection,
+    _ ask: (_ account: String, _ agent: inout AgentConnection) throws(CommandFailure) -> Answer
+  ) throws(CommandFailure) -> Answer {
+    do throws(CommandFailure) {
+      return try ask(selector, &agent)
+    } catch {
+      // Under a grant an unknown account is one that it does not cover.
+      guard error.name == "accountNotFound" || error.name == "notPermitted" else { throw error }
+      let found = try located(via: &agent)
+      guard found != selector else { throw error }
+      return try ask(found, &agent)
+    }
+  }
+
   /// What to send as `account`: the id for an e-mail address or a name that is unique among the accounts. Names count on
   /// the command line only: the provider chooses them, so they must not stand for an alias in a file or a program.
   public func located(via agent: inout AgentConnection) throws(CommandFailure) -> String {

@@ -24,9 +24,10 @@ public struct ExecRequest {
   public func run() throws(CommandFailure) -> Int32? {
     let selection = try AccountSelection.choose(argument: account)
     var agent = try Agent.connect(mayStart: true)
-    let selector = try selection.located(via: &agent)
-    let (id, kind) = try agent.call("account.get", params: { $0.member("account", selector) }) { found in
-      (found["id"]?.string ?? "", found["kind"]?.string ?? "")
+    let (id, kind) = try selection.asking(via: &agent) { (account, agent) throws(CommandFailure) in
+      try agent.call("account.get", params: { $0.member("account", account) }) { found in
+        (found["id"]?.string ?? "", found["kind"]?.string ?? "")
+      }
     }
     guard kind != "secret" else { return nil }
     var environment = ChildEnvironment()

@@ -114,6 +114,12 @@ struct AccountInfo {
     try agent.call("account.get", params: { $0.member("account", selector) }, result: { AccountInfo($0) })
   }
 
+  static func named(
+    _ selection: AccountSelection, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> AccountInfo {
+    try selection.asking(via: &agent) { (account, agent) throws(CommandFailure) in try named(account, via: &agent) }
+  }
+
   /// Nil where the grant of this program does not let it ask.
   static func told(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> AccountInfo? {
     do throws(CommandFailure) {

@@ -53,7 +53,7 @@ struct ProxyScope: Sendable {
     grant = known.map { Grant(id: $0.id, client: $0.client) }
     isAccountNamed = options.account != nil
     let named = try options.account.map { (name) throws(CommandFailure) in
-      try Self.id(of: AccountSelection.choose(argument: name).located(via: &agent), via: &agent)
+      try AccountSelection.choose(argument: name).asking(via: &agent, Self.id)
     }
     preferred = try named == nil ? Self.preferred(via: &agent) : nil
     let providers = try Self.providers(via: &agent)

@@ -107,3 +107,27 @@ def accounts(*people, providers=(IDP,)):
         "provider.add": add,
         "provider.remove": lambda params, _: {"provider": params["provider"]},
     }
+
+
+def resolving(*people):
+    """An agent that also finds accounts by e-mail address and name."""
+    answers = accounts(*people)
+
+    def resolve(params, _):
+        word = params["selector"]
+        found = [person for person in answers["account.list"]()["accounts"]
+                 if word in (person["id"], person.get("alias"), person.get("email"), person.get("displayName"))]
+        if len(found) > 1:
+            raise Error(2002, "accountAmbiguous", candidates=[person["id"] for person in found])
+        if not found:
+            raise Error(2001, "accountNotFound")
+        return {"account": found[0]["id"], "because": "selector"}
+
+    def rename(params, _):
+        people = answers["account.list"]()["accounts"]
+        if any(person.get("alias") == params["alias"] and person["id"] != params["account"] for person in people):
+            raise Error(2002, "accountAmbiguous", "The alias is taken; name one of the candidates by its id.")
+        next(person for person in people if person["id"] == params["account"])["alias"] = params["alias"]
+        return dict(params)
+
+    return {**answers, "account.resolve": resolve, "account.rename": rename}

@@ -5,7 +5,7 @@ import json
 
 from browser import Browser
 from fake_agent import Error
-from people import AGENT, CLIENT, HOME, WORK, accounts
+from people import AGENT, CLIENT, HOME, WORK, accounts, resolving
 from person import Person
 
 END_SESSION = "https://idp.example/logout?id_token_hint=not-a-real-id-token&client_id=lanyard"
@@ -43,14 +43,28 @@ class LogoutTests(Logouts):
     def test_an_account_is_looked_up_once(self):
         agent = self.people(WORK)
         for words, before in (
-            (["work"], ["account.resolve", "account.get"]), (["work", "--json"], ["account.resolve"]),
+            (["work"], ["account.get"]), (["work", "--json"], []),
+            (["Alice Example"], ["account.get", "account.resolve", "account.get"]),
+            (["Alice Example", "--json"], ["account.signOut", "account.resolve"]),
             (["--yes"], ["account.get"]), (["--all", "--yes"], ["account.list"])):
             with self.subTest(words):
-                agent.answers.update(accounts(WORK))
+                agent.answers.update(resolving(WORK))
                 del agent.calls[:]
                 self.answer("logout", *words)
                 asked = [method for method, _ in agent.calls if method.startswith("account.")]
-                self.assertEqual(asked[:asked.index("account.signOut")], before)
+                self.assertEqual(asked[:len(before) + 1], [*before, "account.signOut"])
+
+    def test_an_account_to_forget_is_looked_up_once(self):
+        agent = self.people(CLIENT)
+        for words, asked in (
+            (["cli"], ["account.get", "account.forget"]), (["cli", "--json"], ["account.forget"]),
+            (["Bob Example"], ["account.get", "account.resolve", "account.get", "account.forget"]),
+            (["Bob Example", "--json"], ["account.forget", "account.resolve", "account.forget"])):
+            with self.subTest(words):
+                agent.answers.update(resolving({**CLIENT, "alias": "cli", "displayName": "Bob Example"}))
+                del agent.calls[:]
+                self.answer("forget", *words)
+                self.assertEqual([method for method in agent.methods() if method.startswith("account.")], asked)
 
     def test_the_output_names_data_and_revocation(self):
         self.people(WORK)

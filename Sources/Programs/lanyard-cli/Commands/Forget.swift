@@ -22,21 +22,27 @@ struct Forget: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     let selection = try AccountSelection.choose(argument: account, option: common.account)
-    let selector = try selection.isNamed ? selection.located(via: &agent) : confirmed(selection, via: &agent)
-    if common.json {
-      let params = { (writer: inout JSONWriter) in writer.member("account", selector) }
-      return try agent.call("account.forget", params: params, result: { Output.answer(json: $0.raw) })
+    let known = try selection.isNamed ? nil : confirmed(selection, via: &agent)
+    guard !common.json else {
+      guard let known else { return try selection.asking(via: &agent, answer) }
+      return try answer(known.id, via: &agent)
     }
-    let account = try AccountInfo.named(selector, via: &agent)
+    let account = try known ?? AccountInfo.named(selection, via: &agent)
     try requireSignedOut(account)
     try agent.perform("account.forget", params: { $0.member("account", account.id) })
     Output.done(Text.shown("Forgotten: \(account.label) (\(account.person))."))
   }
 
+  /// With `--json`.
+  private func answer(_ account: String, via agent: inout AgentConnection) throws(CommandFailure) {
+    try agent.call(
+      "account.forget", params: { $0.member("account", account) }, result: { Output.answer(json: $0.raw) })
+  }
+
   /// Shows the account that was not named, and asks: this can't be undone.
   private func confirmed(
     _ selection: AccountSelection, via agent: inout AgentConnection
-  ) throws(CommandFailure) -> String {
+  ) throws(CommandFailure) -> AccountInfo {
     let account: AccountInfo
     do throws(CommandFailure) {
       account = try AccountInfo.named(selection.selector, via: &agent)
@@ -47,7 +53,7 @@ struct Forget: ParsableCommand {
     if Terminal.canAsk, !common.json { try requireSignedOut(account) }
     let question = UnnamedAccount(act: "Forget", command: "lanyard forget", yes: yes, json: common.json)
     try question.confirm(account, because: selection.reason)
-    return account.id
+    return account
   }
 
   private func requireSignedOut(_ account: AccountInfo) throws(CommandFailure) {

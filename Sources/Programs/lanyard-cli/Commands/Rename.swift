@@ -23,7 +23,7 @@ struct Rename: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
-    let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    let known = try AccountInfo.named(selection, via: &agent)
     do throws(CommandFailure) {
       try agent.call("account.rename") { writer in
         writer.member("account", known.id)

@@ -25,7 +25,7 @@ struct Rotate: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
-    let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    let known = try AccountInfo.named(selection, via: &agent)
     guard known.kind == "secret" else {
       throw CommandFailure.usage(
         Text.shown("The account \(known.label) holds no key. Nothing was changed."),

@@ -50,7 +50,7 @@ struct AccountSet: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
-    let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    let known = try AccountInfo.named(selection, via: &agent)
     var settings = try AccountSettings()
     if let browser { settings.set(browser: browser.isEmpty ? nil : browser, of: known.id) }
     if !unit.isEmpty { settings.set(units: unit.filter { !$0.isEmpty }, of: known.id) }
@@ -72,7 +72,7 @@ struct AccountShow: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
-    let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    let known = try AccountInfo.named(selection, via: &agent)
     try Self.tell(known, AccountSettings(), json: common.json)
   }
 

@@ -77,7 +77,7 @@ struct Exec: ParsableCommand {
     if account ?? common.account != nil {
       let selection = try AccountSelection.choose(argument: account, option: common.account)
       var agent = try common.connect()
-      let id = try AccountInfo.named(selection.located(via: &agent), via: &agent).id
+      let id = try AccountInfo.named(selection, via: &agent).id
       try ExecRequest.note(command, id, via: &agent)
       environment.set("LANYARD_ACCOUNT", to: id)
       words += ["--account", id]
@@ -95,7 +95,7 @@ struct Exec: ParsableCommand {
     guard !usesProxy else { return try runBehindProxy() }
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
-    let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    let known = try AccountInfo.named(selection, via: &agent)
     let account = known.id
     let variables = try variables(of: known, via: &agent)
     var environment = ChildEnvironment()

@@ -88,10 +88,11 @@ struct Logout: ParsableCommand {
     of selection: AccountSelection, via agent: inout AgentConnection
   ) throws(CommandFailure) -> SignOutOutcome {
     guard selection.isNamed else { return try signOut(confirmed(selection, via: &agent), via: &agent) }
-    let selector = try selection.located(via: &agent)
     // A person sees the account's name; `--json` needs only the answer.
-    guard !common.json else { return try signOut(selector, showing: nil, via: &agent) }
-    return try signOut(AccountInfo.named(selector, via: &agent), via: &agent)
+    guard common.json else { return try signOut(AccountInfo.named(selection, via: &agent), via: &agent) }
+    return try selection.asking(via: &agent) { (account, agent) throws(CommandFailure) in
+      try signOut(account, showing: nil, via: &agent)
+    }
   }
 
   /// Shows the account that was not named, and asks.

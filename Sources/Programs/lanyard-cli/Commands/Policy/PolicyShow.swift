@@ -30,7 +30,7 @@ struct PolicyShow: ParsableCommand {
     let known = try PolicyName.all(via: &agent)
     if known.count == 1, common.account == nil { return known[0] }
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
-    let provider = try AccountInfo.named(selection.located(via: &agent), via: &agent).provider
+    let provider = try AccountInfo.named(selection, via: &agent).provider
     let named = try agent.call("provider.get", params: { $0.member("provider", provider) }) { result in
       (result["provider"] ?? result)["policy"]?.string
     }

@@ -36,7 +36,7 @@ struct RuleAdd: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
-    let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    let known = try AccountInfo.named(selection, via: &agent)
     // `github.com` is the host, as `https://github.com` is.
     let pattern = pattern.contains(":") || pattern.hasPrefix("/") ? pattern : "https://\(pattern)"
     do throws(CommandFailure) {

@@ -126,7 +126,7 @@ struct SandboxCommand: ParsableCommand {
     try GrantHandshake.refuseStreamForProxy()
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
-    let id = try AccountInfo.named(selection.located(via: &agent), via: &agent).id
+    let id = try AccountInfo.named(selection, via: &agent).id
     if !command.isEmpty, !show { try ExecRequest.note(command, id, via: &agent) }
     return id
   }

@@ -215,7 +215,7 @@ struct SetupCommand: ParsableCommand {
     guard tool.namesAccount || common.account != nil else { return nil }
     let selection = try AccountSelection.choose(argument: common.account)
     var agent = try common.connect()
-    return try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    return try AccountInfo.named(selection, via: &agent)
   }
 
   static func show(_ changes: [any SetupChange]) {

@@ -27,7 +27,7 @@ struct Status: ParsableCommand {
     let selection = try AccountSelection.choose(argument: account, option: common.account, asksTrust: false)
     var (found, session, problem): (AccountInfo?, SessionInfo?, CommandFailure?)
     do throws(CommandFailure) {
-      let account = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+      let account = try AccountInfo.named(selection, via: &agent)
       found = account
       session = try agent.call(
         "session.get", params: { $0.member("account", account.id) }, result: { SessionInfo($0) })
