@@ -41,12 +41,24 @@ import Testing
     #expect(bytes(read.body) == body)
     let given = body.withUnsafeBytes { Secret(copying: $0) }
     let request = OperationContent.Request(
-      method: "POST", url: "https://api.example/", headers: [("x", "1")], body: given, isText: false)
+      method: "POST", url: "https://api.example/", fields: try RequestFields([("x", "1")], idempotencyKey: "k"),
+      body: given, isText: false)
     let content = try #require(
       OperationContent(OperationContent(request: request, payload: Secret(text: #"{"n":1}"#)).record))
     #expect(bytes(content.request?.body) == body)
     #expect(content.request?.isText == false)
+    // The operation has the key, beside its content.
+    #expect(content.request?.fields.all.map(\.name) == ["x"])
     #expect(bytes(content.payload) == Array(#"{"n":1}"#.utf8))
+  }
+
+  @Test("fields that may not be sent are not read")
+  func unsoundFields() {
+    func content(_ field: String) -> OperationContent? {
+      OperationContent(Secret(text: #"{"method":"PUT","url":"https://a/","headers":["\#(field)","1"]}"#))
+    }
+    #expect(content("X-Note")?.request != nil)
+    #expect(content("Authorization") == nil)
   }
 
   @Test("a body that can't be read is not taken for no body")

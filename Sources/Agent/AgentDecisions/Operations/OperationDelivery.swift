@@ -104,7 +104,7 @@ struct OperationDelivery: Sendable {
     }
     let provider = profile.provider
     // What its caller may not set was refused when it was enqueued.
-    guard let request = content?.request, let fields = request.fields(key: operation.idempotencyKey) else {
+    guard let request = content?.request, let fields = try? request.fields.keyed(operation.idempotencyKey) else {
       throw .vault(.integrity, id)
     }
     guard let permit = try await permit(operation, request, of: profile) else { return }
@@ -302,10 +302,6 @@ struct OperationDelivery: Sendable {
 extension Decision {
   /// The same operation is allowed once the person signed in, or proved to be there.
   var wantsPerson: Bool { reason == .reauthenticationRequired || reason == .stepUpRequired }
-}
-
-extension OperationContent.Request {
-  func fields(key: String?) -> RequestFields? { try? RequestFields(headers, idempotencyKey: key) }
 }
 
 extension RequestFailure {

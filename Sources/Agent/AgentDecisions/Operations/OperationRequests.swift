@@ -38,11 +38,7 @@ package struct OperationRequests: Sendable {
     var enqueued = enqueued
     enqueued.approved = approved
     let isUnreachable = dependencies.connectivity.isUnreachable(profile.provider)
-    // Read after the decision, for which a person may have been asked: meanwhile the queue went on.
-    let isFirst = try await dependencies.vault.read { vault throws(AgentFailure) in
-      !(try vault.operations.all(of: vault.operations.enqueueable(.id(id))).contains(where: \.machine.isWaiting))
-    }
-    let mayBeOffered = await worker.enqueues(id, isUnreachable: isUnreachable, isFirst: isFirst)
+    let mayBeOffered = try await worker.enqueues(id, isUnreachable: isUnreachable)
     let isOffered = enqueued.content.request == nil && mayBeOffered
     let operation = try await dependencies.vault.commit { [enqueued] vault throws(AgentFailure) in
       try vault.operations.enqueue(enqueued, of: id, by: decision, isOffered: isOffered)
@@ -166,16 +162,6 @@ extension EffectiveGrant {
   }
 }
 
-extension OperationMachine {
-  /// It holds up others, or is held up.
-  fileprivate var isWaiting: Bool {
-    switch state {
-    case .queued, .needsInteraction, .unknown(.some): true
-    default: false
-    }
-  }
-}
-
 extension OperationContent.Request {
   /// What the policy is asked about it, beside the capability that its client named.
   func question(
@@ -202,8 +188,7 @@ extension Provider {
     } catch {
       throw error.failure(of: account, at: "/request/url")
     }
-    // Its own fields were checked when it was read.
-    try request.fields(key: nil)?.check(
+    try request.fields.check(
       request.body, by: route.names, isOfLimitedCaller: requester.grant != nil, at: "/request")
   }
 }

@@ -259,13 +259,19 @@ package actor OperationWorker {
     wake(id)
   }
 
-  /// One is about to be enqueued. `isFirst`: nothing of the account waits. True if a client may claim it at once.
-  func enqueues(_ id: AccountID, isUnreachable: Bool, isFirst: Bool) -> Bool {
-    var queue = queues[id, default: OperationQueue()]
-    // One that never waited was decided just now: nothing has to be confirmed anew.
-    if isUnreachable { queue.interrupted() } else if isFirst { queue.confirmed() }
-    queues[id] = queue
-    return !isUnreachable && !queue.needsConfirmation
+  /// One that was decided just now is about to be enqueued. True if a client may claim it at once.
+  func enqueues(_ id: AccountID, isUnreachable: Bool) async throws(AgentFailure) -> Bool {
+    guard !isUnreachable else {
+      queues[id, default: OperationQueue()].interrupted()
+      return false
+    }
+    guard queue(of: id).needsConfirmation else { return true }
+    // Where no other waits, nothing has to be confirmed anew.
+    let isFirst = try await dependencies.vault.read { vault throws(AgentFailure) in
+      !(try vault.operations.all(of: vault.operations.enqueueable(.id(id))).contains(where: \.machine.isWaiting))
+    }
+    if isFirst { queues[id, default: OperationQueue()].confirmed() }
+    return !queue(of: id).needsConfirmation
   }
 
   // MARK: time
@@ -282,5 +288,15 @@ package actor OperationWorker {
       wake(id)
     }
     return due.values.min()
+  }
+}
+
+extension OperationMachine {
+  /// It holds up others, or is held up.
+  fileprivate var isWaiting: Bool {
+    switch state {
+    case .queued, .needsInteraction, .unknown(.some): true
+    default: false
+    }
   }
 }

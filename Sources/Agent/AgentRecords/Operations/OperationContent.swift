@@ -56,17 +56,16 @@ package struct OperationContent: Sendable {
   package struct Request: Sendable {
     package var method: String
     package var url: String
-    package var headers: [(name: String, value: String)]
+    /// With the client's key, if it was enqueued just now.
+    package var fields: RequestFields
     package var body: Secret?
     /// The client gave the body as text, and not in Base64.
     package var isText: Bool
 
-    package init(
-      method: String, url: String, headers: [(name: String, value: String)], body: Secret?, isText: Bool
-    ) {
+    package init(method: String, url: String, fields: RequestFields, body: Secret?, isText: Bool) {
       self.method = method
       self.url = url
-      self.headers = headers
+      self.fields = fields
       self.body = body
       self.isText = isText
     }
@@ -93,7 +92,7 @@ package struct OperationContent: Sendable {
       writer.member("url", request.url)
       writer.key("headers")
       writer.beginArray()
-      for (name, value) in request.headers {
+      for (name, value) in request.fields.own {
         writer.string(name)
         writer.string(value)
       }
@@ -114,9 +113,9 @@ package struct OperationContent: Sendable {
         guard texts.count % 2 == 0 else { return nil }
         let headers = stride(from: 0, to: texts.count, by: 2).map { (name: texts[$0], value: texts[$0 + 1]) }
         let bytes = node["bytes"]?.secret?.base64URLDecoded
-        guard bytes != nil || node["bytes"] == nil else { return nil }
+        guard bytes != nil || node["bytes"] == nil, let fields = try? RequestFields(headers) else { return nil }
         content.request = Request(
-          method: method, url: url, headers: headers, body: node["body"]?.secret ?? bytes, isText: bytes == nil)
+          method: method, url: url, fields: fields, body: node["body"]?.secret ?? bytes, isText: bytes == nil)
       }
       return content
     }

@@ -19,9 +19,11 @@ enum OperationEnqueueHandler: MethodHandler {
     _ params: OperationEnqueue.Params, _ call: Call
   ) async throws(AgentFailure) -> OperationEnqueue.Result {
     let parameters = RequestParameters(params.request, key: params.idempotencyKey)
-    // They are made again when the request is sent; until then it is kept as the caller wrote it.
-    try parameters.requireFields()
-    let request = try params.request.map { (request) throws(AgentFailure) in try Self.request(request, parameters) }
+    // Also without a request: the key may be sent by the client that delivers the operation.
+    let fields = try parameters.fields()
+    let request = try params.request.map { (request) throws(AgentFailure) in
+      try Self.request(request, parameters, fields)
+    }
     if let request { try call.requireCovers(originOf: request.url) }
     let enqueued = EnqueuedOperation(
       capability: params.capability,
@@ -37,12 +39,11 @@ enum OperationEnqueueHandler: MethodHandler {
   }
 
   private static func request(
-    _ wire: WireOperationRequest, _ parameters: RequestParameters
+    _ wire: WireOperationRequest, _ parameters: RequestParameters, _ fields: RequestFields
   ) throws(AgentFailure) -> OperationContent.Request {
     let content = try parameters.content() ?? wire.body.map { Secret(text: $0) }
     return OperationContent.Request(
-      method: wire.method, url: wire.url, headers: parameters.headerList, body: content,
-      isText: wire.bodyBase64 == nil)
+      method: wire.method, url: wire.url, fields: fields, body: content, isText: wire.bodyBase64 == nil)
   }
 }
 

@@ -17,6 +17,7 @@ struct RequestParameters {
   /// In the caller's order, without the key.
   var headerList: [(name: String, value: String)] { headers?.entries.map { ($0.name, $0.value) } ?? [] }
 
+  /// Throws if a field or the key may not be sent.
   func fields() throws(AgentFailure) -> RequestFields {
     do throws(RequestFields.Refusal) {
       return try RequestFields(headerList, idempotencyKey: idempotencyKey)
@@ -24,9 +25,6 @@ struct RequestParameters {
       throw .invalidParameter((error.path == "/idempotencyKey" ? "" : path) + error.path, expected: error.expected)
     }
   }
-
-  /// Throws if a field or the key may not be sent.
-  func requireFields() throws(AgentFailure) { _ = try fields() }
 
   /// Nil for an empty body.
   func content() throws(AgentFailure) -> Secret? {

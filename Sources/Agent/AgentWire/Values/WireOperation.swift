@@ -31,9 +31,9 @@ extension WireOperation {
       },
       detail: operation.detail.map { RawJSON(stored: $0) },
       request: request.map {
-        WireOperationRequest(
-          method: $0.method, url: $0.url,
-          headers: $0.headers.isEmpty ? nil : WireMap($0.headers.map { .init(name: $0.name, value: $0.value) }),
+        let headers = $0.fields.own.map { WireMap<String>.Entry(name: $0.name, value: $0.value) }
+        return WireOperationRequest(
+          method: $0.method, url: $0.url, headers: headers.isEmpty ? nil : WireMap(headers),
           body: $0.isText ? $0.body?.withBytes { String(decoding: $0, as: UTF8.self) } : nil,
           bodyBase64: $0.isText ? nil : $0.body?.withBytes { Base64.encode($0) })
       },

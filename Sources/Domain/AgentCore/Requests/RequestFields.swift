@@ -3,8 +3,9 @@ internal import AgentModel
 /// The header fields of a request as its caller gave them, checked. The agent adds `Authorization` and
 /// `Idempotency-Key`.
 public struct RequestFields: Sendable {
-  /// In the caller's order and spelling.
-  public let all: [(name: String, value: String)]
+  /// In the caller's order and spelling; the key of the request is the last one.
+  public private(set) var all: [(name: String, value: String)]
+  private var hasKey = false
 
   /// A parameter that is refused: its JSON Pointer in the params, and what it must be.
   public struct Refusal: Error, Hashable, Sendable {
@@ -33,14 +34,27 @@ public struct RequestFields: Sendable {
         throw Refusal(path: Self.pointer(name), expected: Self.expectedName)
       }
     }
-    var all = fields
-    if let idempotencyKey {
-      guard Self.isKey(idempotencyKey) else {
-        throw Refusal(path: "/idempotencyKey", expected: "printable ASCII without a space at either end")
-      }
-      all.append(("Idempotency-Key", idempotencyKey))
+    all = fields
+    if let idempotencyKey { try setKey(idempotencyKey) }
+  }
+
+  /// Without the key of the request.
+  public var own: [(name: String, value: String)] { hasKey ? all.dropLast() : all }
+
+  /// The same with this key in place of another.
+  public func keyed(_ idempotencyKey: String) throws(Refusal) -> RequestFields {
+    var keyed = self
+    try keyed.setKey(idempotencyKey)
+    return keyed
+  }
+
+  private mutating func setKey(_ key: String) throws(Refusal) {
+    guard Self.isKey(key) else {
+      throw Refusal(path: "/idempotencyKey", expected: "printable ASCII without a space at either end")
     }
-    self.all = all
+    if hasKey { all.removeLast() }
+    all.append(("Idempotency-Key", key))
+    hasKey = true
   }
 
   /// - Parameter isOfLimitedCaller: the caller presented a grant, and may set plain fields alone.

@@ -97,6 +97,15 @@ import Testing
     #expect(fields.all.last?.value == key)
   }
 
+  @Test func key_takesThePlaceOfAnother() throws {
+    let fields = try RequestFields([("Accept", "*/*")])
+    let keyed = try fields.keyed("a").keyed("b")
+    #expect(keyed.all.map(\.value) == ["*/*", "b"])
+    #expect(keyed.own.map(\.name) == ["Accept"])
+    #expect(fields.own.map(\.name) == ["Accept"])
+    #expect(throws: RequestFields.Refusal.self) { try fields.keyed("a\nb") }
+  }
+
   @Test(arguments: ["", " a", "a ", "a\r\nCookie: x", "ключ", "\t"])
   func idempotencyKeyThatIsNoFieldValue_isRefused(key: String) {
     #expect(refusedPath([], key: key) == "/idempotencyKey")
