@@ -8,12 +8,17 @@ internal import Threads
 
 /// One exchange in progress. Once it is started only the loop's thread touches it, but any thread may cancel it.
 final class Transfer: TransferReceiver, @unchecked Sendable {
+  private enum Refusal: Equatable {
+    /// `Consent` was not given: nothing was sent.
+    case withheld
+    case response(HTTPOutcome.LostResponse)
+  }
+
   let plan: TransferPlan
   private let clock: any AgentClock
   private let cancelled = Atomic(false)
   private var end: ((HTTPOutcome) -> Void)?
   private var consent: Consent?
-  private var isWithheld = false
   /// The connection that was opened or taken for this transfer so far.
   private var connection = TransferConnection()
 
@@ -25,8 +30,8 @@ final class Transfer: TransferReceiver, @unchecked Sendable {
   private var body: SecretBuilder?
   /// Nil until the body begins, and for a body that is passed on as it comes.
   private var decoder: BodyDecoder?
-  private var isTooLarge = false
-  private var isMalformed = false
+  /// Why the transfer was ended here; nil if it was not.
+  private var refusal: Refusal?
   /// A body that is not longer has no share of the plan's memory.
   private static let unsharedBytes = 16 << 10
   /// What the body may take of the plan's memory; nil while it is small.
@@ -78,11 +83,10 @@ final class Transfer: TransferReceiver, @unchecked Sendable {
   /// The outcome for libcurl's result; `failure` is nil for a complete response.
   func outcome(of failure: TransferReport?) -> HTTPOutcome {
     guard let sentAt else {
-      if isWithheld { return .notConnected(.withheld) }
+      if refusal == .withheld { return .notConnected(.withheld) }
       return isCancelled ? .notConnected(.other) : failure?.beforeSending ?? .notConnected(.other)
     }
-    if isTooLarge { return .unknown(.tooLarge) }
-    if isMalformed { return .unknown(.malformed) }
+    if case .response(let lost) = refusal { return .unknown(lost) }
     guard let failure else {
       guard head.isComplete else { return .unknown(.malformed) }
       let isWhole = decoder?.isComplete != false && !head.hasOtherTransferCoding
@@ -124,9 +128,9 @@ final class Transfer: TransferReceiver, @unchecked Sendable {
     }
     if let consent {
       // The thread waits; the loop is this transfer's own.
-      isWithheld = !consent.isGivenNow()
+      refusal = consent.isGivenNow() ? nil : .withheld
       // A server that has waited as long may have closed the connection.
-      guard !isWithheld, !isCancelled, MonotonicTime.now < deadline else { return false }
+      guard refusal == nil, !isCancelled, MonotonicTime.now < deadline else { return false }
     }
     sentAt = clock.boot()
     return true
@@ -136,17 +140,22 @@ final class Transfer: TransferReceiver, @unchecked Sendable {
 
   func receive(header line: UnsafeRawBufferPointer) -> Bool {
     receivedBytes += line.count
-    let taken = head.take(line)
-    if !taken { isTooLarge = true }
+    guard head.take(line) else { return refuse(.tooLarge) }
     // libcurl takes the last length. On a connection that is kept, the next request would get the rest as its response.
     // One that is closed after its response does no such harm, and the response may have the only live refresh token.
-    if plan.reuse != nil, head.isComplete, head.hasTwoLengths { isMalformed = true }
-    return taken && !isMalformed
+    if plan.reuse != nil, head.isComplete, head.hasTwoLengths { return refuse(.malformed) }
+    return true
+  }
+
+  /// Returns false, for libcurl: the transfer ends.
+  private func refuse(_ lost: HTTPOutcome.LostResponse) -> Bool {
+    refusal = .response(lost)
+    return false
   }
 
   func receive(body bytes: UnsafeRawBufferPointer) -> BodyReceipt {
     if body == nil, !beginBody() {
-      isMalformed = true
+      _ = refuse(.malformed)
       return .refused
     }
     guard hasMemory(for: bytes.count) else {
@@ -162,12 +171,12 @@ final class Transfer: TransferReceiver, @unchecked Sendable {
     guard let decoder else { return take(bytes) }
     switch decoder.decode(bytes, take) {
     case .good: break
-    case .tooLarge: isTooLarge = true
-    case .damaged: isMalformed = true
+    case .tooLarge: return refuse(.tooLarge)
+    case .damaged: return refuse(.malformed)
     }
     // Compressed bytes may stand for none at all, without end.
-    if receivedBytes > 2 * (plan.maximumResponseBytes + ReceivedHead.maximumBytes) { isTooLarge = true }
-    return !isTooLarge && !isMalformed
+    guard receivedBytes <= 2 * (plan.maximumResponseBytes + ReceivedHead.maximumBytes) else { return refuse(.tooLarge) }
+    return true
   }
 
   /// False for a coding that can't be decoded.
@@ -208,10 +217,7 @@ final class Transfer: TransferReceiver, @unchecked Sendable {
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard (body?.count ?? 0) + bytes.count <= plan.maximumResponseBytes else {
-      isTooLarge = true
-      return false
-    }
+    guard (body?.count ?? 0) + bytes.count <= plan.maximumResponseBytes else { return refuse(.tooLarge) }
     body?.append(bytes)
     return true
   }

@@ -23,10 +23,8 @@ final class Exchange: TransferReceiver {
   private(set) var isSent = false
   private(set) var head = ReceivedHead()
   private var isHeadTold = false
-  private var isStopped = false
-  private var isTooLarge = false
-  private var isMalformed = false
-  private var hasBodyFailed = false
+  /// How the exchange was ended here; nil if it was not.
+  private var end: HTTPResult?
   /// libcurl waits for more of the body.
   var isBodyPaused = false
   /// When the last byte was sent or received.
@@ -61,10 +59,7 @@ final class Exchange: TransferReceiver {
   /// The result for libcurl's report; `failure` is nil for a complete response.
   func result(_ failure: TransferReport?) -> HTTPResult {
     guard isSent else { return .notSent(isCancelled ? .cancelled : failure?.notSent ?? .notConnected(.other)) }
-    if isStopped { return .stopped }
-    if isTooLarge { return .lost(.tooLarge) }
-    if isMalformed { return .lost(.malformed) }
-    if hasBodyFailed { return .lost(.body) }
+    if let end { return end }
     guard let failure else {
       guard head.isComplete else { return .lost(.malformed) }
       return head.hasOtherTransferCoding ? .lost(.reset) : .complete
@@ -90,26 +85,24 @@ final class Exchange: TransferReceiver {
 
   func receive(header line: UnsafeRawBufferPointer) -> Bool {
     lastProgress = .now
-    guard head.take(line) else {
-      isTooLarge = true
-      return false
-    }
+    guard head.take(line) else { return ended(.lost(.tooLarge)) }
     guard head.isComplete, !isHeadTold else { return true }
     isHeadTold = true
     // libcurl takes the last length; on a kept connection the next request would get the rest as its response.
-    if head.hasTwoLengths {
-      isMalformed = true
-      return false
-    }
-    isStopped = !receiver.onHead(head)
-    return !isStopped
+    if head.hasTwoLengths { return ended(.lost(.malformed)) }
+    return receiver.onHead(head) || ended(.stopped)
+  }
+
+  /// Returns false, for libcurl: the transfer ends.
+  private func ended(_ result: HTTPResult) -> Bool {
+    end = result
+    return false
   }
 
   func receive(body bytes: UnsafeRawBufferPointer) -> BodyReceipt {
     lastProgress = .now
     guard !bytes.isEmpty else { return .taken }
-    isStopped = !receiver.onBody(bytes)
-    return isStopped ? .refused : .taken
+    return receiver.onBody(bytes) || ended(.stopped) ? .taken : .refused
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyReading {
@@ -122,7 +115,7 @@ final class Exchange: TransferReceiver {
       isBodyPaused = true
       return .later
     case .failed:
-      hasBodyFailed = true
+      end = .lost(.body)
       return .failed
     }
   }

@@ -242,13 +242,17 @@ package final class Peer: ConnectionOutput {
 
   /// Stops all writing. Called before the descriptors are closed, so that no thread uses them afterwards. Answers that
   /// the client has not read are dropped, with what they count: this object lives as long as its last request.
-  package func retire() {
-    let kept = state.withLock { state -> [any AnyObject & Sendable] in
-      state.phase = .gone
-      return state.queue.discard()
+  ///
+  /// - Returns: how far the connection was.
+  @discardableResult
+  package func retire() -> Phase {
+    let (phase, kept) = state.withLock { state -> (Phase, [any AnyObject & Sendable]) in
+      defer { state.phase = .gone }
+      return (state.phase, state.queue.discard())
     }
     // Not within the lock: the last reference to a share wakes answers that wait for one.
     withExtendedLifetime(kept) {}
     changed()
+    return phase
   }
 }

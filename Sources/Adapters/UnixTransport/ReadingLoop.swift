@@ -127,7 +127,7 @@ struct ReadingLoop: ~Copyable {
   private mutating func serve(_ place: Int, _ events: Int16) {
     guard let client = clients[place] else { return }
     // An event of a client that is not read any more may be older than that decision.
-    if client.isReading, !client.inputEnded, events & Int16(POLLIN | POLLHUP) != 0 {
+    if client.input == .read, events & Int16(POLLIN | POLLHUP) != 0 {
       // Nothing to write and nothing to change: another thread answers, and may hold the lock of the output.
       if read(client, place), !client.peer.needsFlush, events & Int16(POLLOUT) == 0, client.conversation.hasRoom {
         return
@@ -157,7 +157,7 @@ struct ReadingLoop: ~Copyable {
 
   /// The caller settles the client next.
   private mutating func endInput(_ place: Int) {
-    clients[place]?.inputEnded = true
+    clients[place]?.input = .ended
     clients[place]?.peer.flushFollows()
     clients[place]?.conversation.endOfInput()
     clients.note(nil, of: place)
@@ -168,7 +168,7 @@ struct ReadingLoop: ~Copyable {
     let deadline = client.conversation.lineDeadline.map { deadline in
       client.readAgainAt.map { max(deadline, $0 + Self.lineTime) } ?? deadline
     }
-    clients.note(client.isReading && !client.inputEnded ? deadline : nil, of: place)
+    clients.note(client.input == .read ? deadline : nil, of: place)
   }
 
   /// Writes queued bytes, and updates the client's events in epoll if they have changed.
@@ -176,15 +176,15 @@ struct ReadingLoop: ~Copyable {
     guard let client = clients[place] else { return }
     let flushed = client.peer.flush(whenReady: whenReady)
     let mayRead = flushed.waits.contains(.reading) && client.conversation.hasRoom
-    let reads = mayRead && !client.inputEnded
-    let writes = flushed.waits.contains(.writing)
+    var waits = flushed.waits
+    if !mayRead || client.input == .ended { waits.remove(.reading) }
+    let (reads, writes) = (waits.contains(.reading), waits.contains(.writing))
     if flushed.isDone { end(place) }
-    client.isLeft = flushed.phase == .closing
     clients.noteReading(
       flushed.news.contains(.holdsSharedMemory), hasRead: flushed.news.contains(.hasRead), of: place,
       deadline: server.clock.boot() + Self.readingTime)
     if client.peer.isSocket {
-      if !flushed.isDone, reads != client.asksReading || writes != client.asksWriting {
+      if !flushed.isDone, waits != client.asked {
         let events = (reads ? Int16(POLLIN) : 0) | (writes ? Int16(POLLOUT) : 0)
         readiness.change(client.peer.input, events, token: Self.token(place))
       }
@@ -193,15 +193,14 @@ struct ReadingLoop: ~Copyable {
       // After the end of its input a client that still reads waits for answers; one that has gone does not.
       readiness.poll(
         client.peer.output, writes ? Int16(POLLOUT) : 0, token: Self.token(place) + 1,
-        orHangUp: client.inputEnded && !flushed.isDone)
+        orHangUp: client.input == .ended && !flushed.isDone)
     }
-    if mayRead != client.isReading {
-      client.isReading = mayRead
+    if client.input != .ended, mayRead != (client.input == .read) {
+      client.input = mayRead ? .read : .heldBack
       if mayRead { client.readAgainAt = server.clock.boot() }
       noteDeadline(of: place)
     }
-    client.asksReading = reads
-    client.asksWriting = writes
+    client.asked = waits
     if flushed.news.contains(.roomForEvents) { client.conversation.drained() }
     if flushed.news.contains(.roomForAnswers) { client.conversation.takesMoreAnswers() }
   }
@@ -232,7 +231,8 @@ struct ReadingLoop: ~Copyable {
     guard reports.ordersStop, stopsAt == nil else { return }
     stopsAt = server.clock.boot() + Self.farewell
     if listener.descriptor >= 0 { readiness.remove(listener.descriptor) }
-    for place in clients.indices where clients[place]?.inputEnded == false {
+    for place in clients.indices {
+      guard let client = clients[place], client.input != .ended else { continue }
       endInput(place)
       settle(place, whenReady: false)
     }
@@ -249,10 +249,11 @@ struct ReadingLoop: ~Copyable {
     for place in done {
       guard let client = clients[place] else { continue }
       clients.remove(place)
-      client.peer.retire()
+      let phase = client.peer.retire()
       client.conversation.ended()
       guard client.peer.isSocket else { continue }
-      if client.isLeft, !client.inputEnded {
+      // It was sent everything, and may still send.
+      if phase == .closing, client.input != .ended {
         depart(client.peer.input, isKnown: true)
       } else {
         close(client.peer.input)  // removes it from the epoll set, too

@@ -7,17 +7,23 @@ internal import Synchronization
 package struct ServedClients {
 
   package init() {}
+
   final class Client {
+    /// What the server does with the client's input.
+    enum Input {
+      case read
+      /// Not read until the client has read its answers.
+      case heldBack
+      case ended
+    }
+
     let peer: Peer
     let conversation: any Conversation
-    var isReading = true
-    /// Whether epoll was asked for readability.
-    var asksReading = true
-    var asksWriting = false
-    var inputEnded = false
+    var input = Input.read
+    /// What epoll was asked for.
+    var asked: Peer.Waits = .reading
+    /// It is closed at the end of this turn of the loop.
     var isDone = false
-    /// `isDone` because everything was written, and not because the client is gone.
-    var isLeft = false
     /// When the server reads again even without an event: the rest of the line may have arrived before.
     var readAgainAt: BootInstant?
 

@@ -144,6 +144,21 @@ import UnixTransport
     #expect(peer.flush().isDone)
   }
 
+  @Test func peer_tellsHowFarItWasWhenItIsRetired() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    defer { ends.forEach { close($0) } }
+    func peer() -> Peer {
+      Peer(input: ends[0], output: ends[0], process: nil, isSocket: true, names: nil, announcements: Announcements())
+    }
+    let (open, closing) = (peer(), peer())
+    closing.closeAfterFlush()
+    #expect(open.retire() == .open)
+    #expect(open.retire() == .gone)
+    #expect(closing.flush().isDone)
+    #expect(closing.retire() == .closing)
+  }
+
   @Test func lineOfABatch_keepsTheObjectsOfItsParts() {
     weak var kept: Kept?
     var writer = JSONWriter(capacity: 64)
