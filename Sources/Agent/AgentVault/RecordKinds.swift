@@ -25,7 +25,7 @@ extension RecordKind {
   package static let snapshot = RecordKind(rawValue: 12)
   /// The PIN's verifier, the tries that are left, and the data key under the PIN (docs/offline.md, Step-up).
   package static let stepUp = RecordKind(rawValue: 11)
-  /// The spent tries at a PIN (`SpentTries`).
+  /// The spent attempts at a PIN (`SpentAttempts`).
   package static let spentTries = RecordKind(rawValue: 56)
   /// A configured provider, with its client secret and its metadata.
   package static let provider = RecordKind(rawValue: 16)

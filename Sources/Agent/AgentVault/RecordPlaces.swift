@@ -33,8 +33,8 @@ package struct RecordPlaces {
     place("secret", provider.text + "\n" + Base64URL.encode(print))
   }
 
-  /// Of the spent tries at a PIN, by its commitment, which no other PIN has.
-  package func spentTries(at commitment: [UInt8]) -> [UInt8] { place("spent tries", Base64URL.encode(commitment)) }
+  /// Of the spent attempts at a PIN, by its commitment, which no other PIN has.
+  package func spentAttempts(at commitment: [UInt8]) -> [UInt8] { place("spent tries", Base64URL.encode(commitment)) }
 
   private func place(_ label: String, _ name: String) -> [UInt8] {
     Array(key.digest(label, Array(name.utf8)).prefix(16))

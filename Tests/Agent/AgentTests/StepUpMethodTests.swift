@@ -87,8 +87,8 @@ private struct Badge: StepUpProver {
     }
   }
 
-  /// The agent counts tries, pauses and the end of the tries.
-  @Test func triesOfAnotherMethod_areCountedLikePINTries() throws {
+  /// The agent counts attempts, pauses and the end of the attempts.
+  @Test func attemptsOfAnotherMethod_areCountedLikePINAttempts() throws {
     try Self.withBadge { world, badges in
       let failed = await badges.verify("9")
       #expect(failed?.kind == .stepUpFailed && failed.map(RPCError.init)?.reason == "wrongbadge")

@@ -11,7 +11,7 @@ import Testing
     case right, wrong, guess, clear, enroll, unenroll, lock, signOut, fullDisk, wrongClock, death
   }
 
-  /// The number of tries that are certainly spent, and the number that may be: a lost answer leaves it open.
+  /// The number of attempts that are certainly spent, and the number that may be: a lost answer leaves it open.
   struct Spent {
     var least: Int64 = 0
     var most: Int64 = 0
@@ -81,14 +81,14 @@ import Testing
       case (.right, 4004), (.wrong, 4004), (.guess, 4004), (.right, 6003), (.wrong, 6003), (.guess, 6003): break
       // Lost or interrupted: possibly counted.
       case (.right, _), (.wrong, _), (.guess, _): spent.most += 1
-      // A new PIN, or possibly a new one, has all its tries.
+      // A new PIN, or possibly a new one, has all its attempts.
       case (.enroll, nil), (.unenroll, nil), (.enroll, 5001), (.unenroll, 5001): spent.least = 0
       default: break
       }
     }
   }
 
-  /// Brings everything to rest: the agent runs, the account is signed in, and has its PIN. Returns the tries left.
+  /// Brings everything to rest: the agent runs, the account is signed in, and has its PIN. Returns the attempts left.
   @discardableResult private static func settle(_ scene: Scene, _ spent: inout Spent) async throws -> Int64 {
     let world = scene.world
     if !world.isRunning { try await world.restart() }

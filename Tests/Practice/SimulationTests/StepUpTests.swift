@@ -41,7 +41,7 @@ import Testing
       switch moment {
       case .before(1): #expect(answer.isLost && left == 10)
       case .after(1): #expect(answer.isLost && left == 9, "what was counted stays counted")
-      // The second commit stores the result, and returns a right PIN's try.
+      // The second commit stores the result, and returns a right PIN's attempt.
       default: #expect(answer.isLost && left == (pin == "2468" && moment == .after(2) ? 10 : 9))
       }
       // In memory only: no step-up survives the process.
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// A try that can't be counted is not judged.
+  /// An attempt that can't be counted is not judged.
   @Test func pinOnAFullDisk_isNotTried() throws {
     try scenario { world in
       let scene = try await Self.withPIN(world)

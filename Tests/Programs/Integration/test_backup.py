@@ -188,7 +188,7 @@ class BackupTests(Sampled):
         forget_and_restore()
         self.assertEqual(self.caller.call("stepUp.status", {"account": "alice"})["attemptsLeft"], 8)
         self.caller.call("stepUp.verify", {"account": "alice", "pin": "2468"})
-        # Another PIN has tries of its own, and the first one keeps its count.
+        # Another PIN has attempts of its own, and the first one keeps its count.
         self.caller.call("stepUp.enroll", {"account": "alice", "pin": "1357"})
         self.assertEqual(self.caller.call("stepUp.status", {"account": "alice"})["attemptsLeft"], 10)
         forget_and_restore()

@@ -1,4 +1,4 @@
-"""Step-up on the running agent: ten tries in all, under any callers and kills, and a pinentry that misbehaves."""
+"""Step-up on the running agent: ten attempts in all, under any callers and kills, and a pinentry that misbehaves."""
 
 import os
 import stat

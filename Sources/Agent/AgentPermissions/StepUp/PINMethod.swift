@@ -4,7 +4,7 @@ internal import AgentVault
 internal import Secrets
 
 /// A PIN: its key is Argon2id of it, peppered by the vault. An attacker with a copy of the store can't try a PIN
-/// without the vault's keys, and with them pays for Argon2id at each try.
+/// without the vault's keys, and with them pays for Argon2id at each attempt.
 package struct PINMethod: StepUpProver {
 
   package init() {}

@@ -24,15 +24,17 @@ package struct StepUpCoordinator: Sendable {
   ) async throws(AgentFailure) -> Timestamp {
     try await turns.pass { () async throws(AgentFailure) in
       guard let proving = methods[method] else { throw .notFound(.stepUp(method), id) }
-      let counted = try await vault.commit { vault throws(AgentFailure) in try vault.stepUpTries.begin(id, by: method) }
+      let counted = try await vault.commit { vault throws(AgentFailure) in
+        try vault.stepUpAttempts.begin(id, by: method)
+      }
       let attempt = try counted.get()
       switch await proving.judge(given, kept: attempt.lock.kept, pepper: attempt.place.pepper) {
       case .key(let key) where attempt.place.isRight(key, for: attempt.lock):
         return try await vault.commit { vault throws(AgentFailure) in
-          try vault.stepUpTries.wasRight(attempt, key: key, for: duration, inPrompt: inPrompt)
+          try vault.stepUpAttempts.wasRight(attempt, key: key, for: duration, inPrompt: inPrompt)
         }
       case .key, .wrong:
-        throw try await vault.commit { vault throws(AgentFailure) in try vault.stepUpTries.wasWrong(attempt) }
+        throw try await vault.commit { vault throws(AgentFailure) in try vault.stepUpAttempts.wasWrong(attempt) }
       case .unavailable: throw .stepUp(.unavailable, id, method)
       }
     }

@@ -140,7 +140,7 @@ package struct SignOutStore {
     profile.erase(as: try vault.digest(of: before.identity, at: before.provider))
     // A new incarnation keeps the account's id; the keys of the old one go with its rows.
     profile.partition = PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))!
-    let spent = try vault.spentTries.noting(of: before)
+    let spent = try vault.spentAttempts.noting(of: before)
     return (profile, (spent + [.destroy(old), .put(profile.partition, .profile, profile.record)], .account(before.id)))
   }
 
@@ -153,7 +153,7 @@ package struct SignOutStore {
     guard profile.signInStatus != .signedIn else {
       throw .invalidParameter("/account", expected: "an account that is signed out")
     }
-    let spent = try vault.spentTries.noting(of: profile)
+    let spent = try vault.spentAttempts.noting(of: profile)
     let waiting = try profile.isErased ? [] : vault.outbox.erasing(profile.identity, of: profile)
     let orphaned = vault.operations.orphaning(profile, into: nil)
     let rules = vault.rules.forgetting(profile.id)

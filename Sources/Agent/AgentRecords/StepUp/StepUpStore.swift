@@ -56,7 +56,7 @@ package struct StepUpStore {
     return try place(of: profile, by: method)
   }
 
-  /// Sets it, with as many tries as a new one has.
+  /// Sets it, with as many attempts as a new one has.
   package func enroll(
     _ id: AccountID, _ enrolment: StepUpEnrolment, at place: StepUpPlace, isTyped: Bool
   ) throws(AgentFailure) -> ChangeSet<StepUpState> {
@@ -76,7 +76,7 @@ package struct StepUpStore {
       [
         .put(profile.partition, .stepUp, record.sealable), .put(profile.partition, .profile, profile.record),
         vault.audited(.stepUpEnroll, account: id, .isNew(previous == nil)),
-      ] + (try vault.spentTries.noting(previous)),
+      ] + (try vault.spentAttempts.noting(previous)),
       memory: [.account(profile)], of: id, erasing: previous == nil ? nil : .values, isWithdrawal: true,
       result: Self.status(of: profile, record)
     ).onlyIntoFreeRoom
@@ -93,7 +93,7 @@ package struct StepUpStore {
       [
         .delete(profile.partition, .stepUp), .put(profile.partition, .profile, profile.record),
         vault.audited(.stepUpUnenroll, account: id),
-      ] + (try vault.spentTries.noting(record)),
+      ] + (try vault.spentAttempts.noting(record)),
       memory: [.account(profile), .stepUpEnded(id)], of: id, erasing: .values,
       result: Self.status(of: profile, nil))
   }
@@ -143,7 +143,7 @@ package struct StepUpStore {
   /// Also what is told of the operations that are lost with the data.
   func forgettingDestroyed(of profile: AccountProfile) -> (records: [VaultChange], OrphanedOperations) {
     guard let record = try? record(of: profile), record.isDestroyed else { return ([], OrphanedOperations()) }
-    let noted = (try? vault.spentTries.noting(record)) ?? []
+    let noted = (try? vault.spentAttempts.noting(record)) ?? []
     let forgotten = noted + [.delete(profile.partition, .stepUp)]
     guard (try? vault.isDataLocked(of: profile)) ?? false else { return (forgotten, OrphanedOperations()) }
     let orphaned = vault.operations.orphaning(profile, into: profile.partition)

@@ -47,7 +47,7 @@ enum StepUpVerifyHandler: MethodHandler {
     let asks = try params.method.asksPerson(hasPrompt: params.prompt != nil)
     // Refused before the person is asked for anything.
     let profile = try await agent.vault.read { vault throws(AgentFailure) in
-      try vault.stepUpTries.requireTriable(params.account, by: .pin)
+      try vault.stepUpAttempts.requireAttemptable(params.account, by: .pin)
     }
     let pin = try await agent.pin(params.pin, asks: asks, .pin(of: profile), of: profile.id)
     let duration = params.durationSeconds.map { Milliseconds.seconds(Int64($0)) }

@@ -103,7 +103,7 @@ package struct RestorePlan {
     }
     profile.isIssuedElsewhere = !live.mayReceive(profile.issuedBy)
     profile.partition = PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))!
-    if let record = account.stepUp?.record { account.stepUp?.record = try vault.spentTries.including(record) }
+    if let record = account.stepUp?.record { account.stepUp?.record = try vault.spentAttempts.including(record) }
     profile.hasStepUp = account.stepUp?.record.isDestroyed == false
     profile.stateSince = vault.time.now(for: profile.provider)
     restored.profile = profile

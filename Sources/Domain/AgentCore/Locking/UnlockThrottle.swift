@@ -15,13 +15,13 @@ public struct UnlockThrottle: Sendable {
 
   private var failures = 0
   private var lastFailure = BootInstant(milliseconds: 0)
-  private var nextTry: BootInstant?
+  private var nextAttempt: BootInstant?
 
   public init() {}
 
   /// The time until the next attempt is allowed; nil if it is allowed now.
   public func pause(at now: BootInstant) -> Milliseconds? {
-    nextTry.flatMap { now < $0 ? $0 - now : nil }
+    nextAttempt.flatMap { now < $0 ? $0 - now : nil }
   }
 
   /// Counts an attempt. Returns the time to wait if it is not allowed yet; then it is not counted.
@@ -30,21 +30,21 @@ public struct UnlockThrottle: Sendable {
     forgive(at: now)
     failures = min(failures + 1, Self.mostFailures)
     lastFailure = now
-    nextTry = failures < Self.withoutPause ? nil : now + pause
+    nextAttempt = failures < Self.withoutPause ? nil : now + pause
     return nil
   }
 
   /// The attempt was wrong. Returns the time until the next one; judging may have taken a while.
   public mutating func wasWrong(at now: BootInstant) -> Milliseconds {
     guard failures >= Self.withoutPause else { return Milliseconds(1) }
-    nextTry = now + pause
+    nextAttempt = now + pause
     return pause
   }
 
   /// The attempt was correct, or could not be judged: it is removed from the count.
   public mutating func wasNotWrong() {
     failures = max(failures - 1, 0)
-    nextTry = nil
+    nextAttempt = nil
   }
 
   private var pause: Milliseconds {
@@ -67,7 +67,7 @@ extension UnlockThrottle {
   /// The throttle as text, for the next process. All times are those of the boot clock, so that no change of the wall
   /// clock shortens or lengthens a pause.
   public func text(bootID: String) -> String {
-    let next = nextTry.map { String($0.milliseconds) } ?? "-"
+    let next = nextAttempt.map { String($0.milliseconds) } ?? "-"
     return "\(Self.heading) \(failures) \(lastFailure.milliseconds) \(next) \(bootID)"
   }
 
@@ -85,7 +85,7 @@ extension UnlockThrottle {
     lastFailure = isThisBoot ? min(BootInstant(milliseconds: last), now) : BootInstant(milliseconds: 0)
     guard let next = Int64(fields[3]) else { return }
     let (pause, overflows) = next.subtractingReportingOverflow(last)
-    nextTry =
+    nextAttempt =
       isThisBoot
       ? min(BootInstant(milliseconds: next), now + Self.longestPause)
       : BootInstant(milliseconds: 0) + min(overflows ? Self.longestPause : Milliseconds(pause), Self.longestPause)
@@ -94,7 +94,7 @@ extension UnlockThrottle {
   /// The stricter of two counts of the same attempts.
   public static func stricter(_ a: UnlockThrottle, _ b: UnlockThrottle) -> UnlockThrottle {
     var both = a.failures >= b.failures ? a : b
-    both.nextTry = [a.nextTry, b.nextTry].compactMap(\.self).max()
+    both.nextAttempt = [a.nextAttempt, b.nextAttempt].compactMap(\.self).max()
     return both
   }
 }

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// At most ten PINs are judged wrong, in seeded histories with kills between a try and its judgement, reboots,
+/// At most ten PINs are judged wrong, in seeded histories with kills between an attempt and its judgement, reboots,
 /// restored clocks and concurrent callers.
 @Suite struct StepUpAttemptsProperties {
   typealias Random = TokenMachineProperties.Random
@@ -18,7 +18,7 @@ import Testing
     var lastJudged: BootInstant?
     var wrongInARow = 0
 
-    /// One try. `dies` is the step after which the agent is killed.
+    /// One attempt. `dies` is the step after which the agent is killed.
     mutating func guess(isRight: Bool, dies: Int?) -> StepUpAttempts.Admission {
       var record = disk
       let admission = record.begin(at: now, bootID: "\(boot)")

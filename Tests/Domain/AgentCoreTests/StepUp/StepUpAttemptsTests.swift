@@ -19,7 +19,7 @@ import Testing
     #expect(eleventh == .spent)
   }
 
-  @Test func rightPIN_givesBackOnlyItsOwnTry() {
+  @Test func rightPIN_givesBackOnlyItsOwnAttempt() {
     var attempts = StepUpAttempts()
     for round in 0..<50 {
       let admission = attempts.begin(at: Self.at(Int64(round)), bootID: Self.boot)
@@ -43,7 +43,7 @@ import Testing
     #expect(spentElsewhere.after(noted).waiting(at: Self.at(103), bootID: Self.boot) == .seconds(8))
   }
 
-  @Test func noteOfMoreTries_isLoweredByATryThatWasRightAlone() {
+  @Test func noteOfMoreAttempts_isLoweredByARightOneAlone() {
     let noted = StepUpAttempts(spent: 5, inARow: 2, lastAt: Self.at(5), lastBootID: Self.boot)
     var record = StepUpAttempts()
     _ = record.begin(at: Self.at(60), bootID: Self.boot)
@@ -96,7 +96,7 @@ import Testing
     #expect(attempts.waiting(at: Self.at(1), bootID: Self.boot) == .seconds(1))
   }
 
-  @Test func storedCountsOutOfRange_leaveNoTries() {
+  @Test func storedCountsOutOfRange_leaveNoAttempts() {
     let record = { StepUpAttempts(spent: $0, inARow: $1, lastAt: Self.at(0), lastBootID: Self.boot) }
     #expect(record(-1, 0).left == 0)
     #expect(record(.max, .max).left == 0)

@@ -5,24 +5,24 @@ package import AgentVault
 internal import Secrets
 
 extension OpenVault {
-  package var spentTries: SpentTries { SpentTries(vault: self) }
+  package var spentAttempts: SpentAttempts { SpentAttempts(vault: self) }
 }
 
-/// Notes of the spent tries at each PIN, beside the accounts. A note outlives `account.forget` and a new PIN: a backup
-/// may still bring back the PIN, with the tries that it had left then.
-package struct SpentTries {
+/// Notes of the spent attempts at each PIN, beside the accounts. A note outlives `account.forget` and a new PIN: a
+/// backup may still bring back the PIN, with the attempts that it had left then.
+package struct SpentAttempts {
   let vault: OpenVault
 
-  /// Bounds the vault's own records. Beyond it the note with the fewest tries makes room: filling the vault with notes
-  /// of more takes longer than trying PINs.
+  /// Bounds the vault's own records. Beyond it the note with the fewest attempts makes room: filling the vault with
+  /// notes of more takes longer than trying PINs.
   private static let most = 1024
 
-  /// With each change of the tries at a PIN, and before its record goes. A PIN whose tries are all left needs no note.
-  /// Only a try that was right lowers the count of a note, by itself.
+  /// With each change of the attempts at a PIN, and before its record goes. A PIN whose attempts are all left needs no
+  /// note. Only an attempt that was right lowers the count of a note, by itself.
   package func noting(_ record: StepUpRecord?, wasRight: Bool = false) throws(AgentFailure) -> [VaultChange] {
     guard var record, let lock = record.lock else { return [] }
     return try vault.withRecords { (records) throws(VaultFailure) in
-      let place = try records.places().spentTries(at: lock.commitment)
+      let place = try records.places().spentAttempts(at: lock.commitment)
       var isKnown = true
       do throws(VaultFailure) {
         let plain = try records.read(.vault, .spentTries, id: place)
@@ -32,7 +32,7 @@ package struct SpentTries {
           record.attempts = record.attempts.noted(over: noted, wasRight: wasRight)
         }
       } catch .integrity {
-        // A damaged note is replaced: it must not end all tries.
+        // A damaged note is replaced: it must not end all attempts.
       }
       guard record.attempts.spent > 0 else { return isKnown ? [.delete(.vault, .spentTries, id: place)] : [] }
       var changes: [VaultChange] = [.put(.vault, .spentTries, id: place, record.tombstone.sealable)]
@@ -48,12 +48,13 @@ package struct SpentTries {
     try noting(try? vault.stepUp.record(of: profile))
   }
 
-  /// A backup's record of a PIN, with the tries that were spent on that PIN since; without its lock if it was destroyed.
+  /// A backup's record of a PIN, with the attempts that were spent on that PIN since; without its lock if it was
+  /// destroyed.
   package func including(_ record: StepUpRecord) throws(AgentFailure) -> StepUpRecord {
     guard let lock = record.lock else { return record }
     return try vault.withRecords { (records) throws(VaultFailure) in
       guard
-        let plain = try records.read(.vault, .spentTries, id: try records.places().spentTries(at: lock.commitment))
+        let plain = try records.read(.vault, .spentTries, id: try records.places().spentAttempts(at: lock.commitment))
       else { return record }
       guard let noted = StepUpRecord(plain) else { throw .integrity }
       var known = record

@@ -7,23 +7,23 @@ internal import AgentVault
 internal import Secrets
 
 extension OpenVault {
-  package var stepUpTries: StepUpTries { StepUpTries(vault: self) }
+  package var stepUpAttempts: StepUpAttemptStore { StepUpAttemptStore(vault: self) }
 }
 
-/// A try that is counted, durably, and may now be judged.
-package struct StepUpTry: Sendable {
+/// An attempt that is counted, durably, and may now be judged.
+package struct CountedAttempt: Sendable {
   package var account: AccountID
   package var epoch: UInt64
   package var lock: StepUpLock
   package var place: StepUpPlace
 }
 
-/// The tries at a proof on the disk: each is counted before it is judged.
-package struct StepUpTries {
+/// The attempts at a proof on the disk: each is counted before it is judged.
+package struct StepUpAttemptStore {
   package let vault: OpenVault
 
   /// Refuses without counting what would be refused anyway: before a person is asked.
-  package func requireTriable(_ selector: AccountSelector, by method: StepUpMethod) throws(AgentFailure)
+  package func requireAttemptable(_ selector: AccountSelector, by method: StepUpMethod) throws(AgentFailure)
     -> AccountProfile
   {
     let profile = try vault.directory.signedIn(selector)
@@ -36,10 +36,10 @@ package struct StepUpTries {
     return profile
   }
 
-  /// The result of counting a try, once it is durable.
-  package typealias Counted = Result<StepUpTry, AgentFailure>
+  /// The result of counting an attempt, once it is durable.
+  package typealias Counted = Result<CountedAttempt, AgentFailure>
 
-  /// Counts a try. The failure that it may end in is durable too: the last proof is destroyed.
+  /// Counts an attempt. The failure that it may end in is durable too: the last proof is destroyed.
   package func begin(_ id: AccountID, by method: StepUpMethod) throws(AgentFailure) -> ChangeSet<Counted> {
     let profile = try vault.directory.signedIn(.id(id))
     var record = try enrolled(method, of: profile)
@@ -51,25 +51,25 @@ package struct StepUpTries {
       throw .stepUp(.throttled(retryAfter: retryAfter, left: record.attempts.left), id, method)
     case .counted:
       guard let lock = record.lock else { throw .stepUp(profile.destroyedStepUp, id, method) }
-      let attempt = StepUpTry(
+      let attempt = CountedAttempt(
         account: id, epoch: profile.epoch, lock: lock, place: try vault.stepUp.place(of: profile, by: method, lock))
       return ChangeSet(
-        [.put(profile.partition, .stepUp, record.sealable)] + (try vault.spentTries.noting(record)), of: id,
+        [.put(profile.partition, .stepUp, record.sealable)] + (try vault.spentAttempts.noting(record)), of: id,
         result: Counted.success(attempt)
       ).onlyIntoFreeRoom
     }
   }
 
-  /// The proof was right: its try is taken back, the data comes back if it was under it, and the step-up begins.
+  /// The proof was right: its attempt is taken back, the data comes back if it was under it, and the step-up begins.
   /// Returns until when it counts.
   func wasRight(
-    _ attempt: StepUpTry, key: SealingKey, for duration: Milliseconds?, inPrompt: Bool
+    _ attempt: CountedAttempt, key: SealingKey, for duration: Milliseconds?, inPrompt: Bool
   ) throws(AgentFailure) -> ChangeSet<Timestamp> {
     let profile = try unchanged(since: attempt)
     var record = try enrolled(attempt.place.method, of: profile)
     record.attempts.wasRight()
     var changes: [VaultChange] = [.put(profile.partition, .stepUp, record.sealable)]
-    changes += try vault.spentTries.noting(record, wasRight: true)
+    changes += try vault.spentAttempts.noting(record, wasRight: true)
     if try vault.isDataLocked(of: profile) {
       guard let dataKey = attempt.place.dataKey(in: attempt.lock, by: key) else {
         throw .vault(.integrity, profile.id)
@@ -90,7 +90,7 @@ package struct StepUpTries {
   }
 
   /// The proof was wrong, and is counted already; the last one destroys it. Returns what the caller is told.
-  func wasWrong(_ attempt: StepUpTry) throws(AgentFailure) -> ChangeSet<AgentFailure> {
+  func wasWrong(_ attempt: CountedAttempt) throws(AgentFailure) -> ChangeSet<AgentFailure> {
     let profile = try unchanged(since: attempt)
     let record = try enrolled(attempt.place.method, of: profile)
     guard record.attempts.left > 0 else {
@@ -109,7 +109,7 @@ package struct StepUpTries {
     profile.hasStepUp = false
     let isDataLocked = try vault.isDataLocked(of: profile)
     let orphaned = isDataLocked ? vault.operations.orphaning(profile, into: profile.partition) : OrphanedOperations()
-    let noted = try vault.spentTries.noting(record)
+    let noted = try vault.spentAttempts.noting(record)
     let (result, events) = (result(), vault.events)
     return ChangeSet(
       noted + [
@@ -129,8 +129,8 @@ package struct StepUpTries {
       .attemptsLeft(Int64(record.attempts.left)))
   }
 
-  /// The account, if it was neither signed out nor in since the try began.
-  private func unchanged(since attempt: StepUpTry) throws(AgentFailure) -> AccountProfile {
+  /// The account, if it was neither signed out nor in since the attempt began.
+  private func unchanged(since attempt: CountedAttempt) throws(AgentFailure) -> AccountProfile {
     let profile = try vault.directory.signedIn(.id(attempt.account))
     guard profile.epoch == attempt.epoch else { throw .signedOut(profile.id) }
     return profile
