@@ -216,19 +216,19 @@ test-demo: release packages-tests packages-wheel ## The demo with the installed 
 	  LANYARD_INSTALLED=$(abspath .build/installed) $(UNITTEST) discover -s Tests/Programs/Installed
 
 test-deb: deb ## The Debian packages: lintian, two builds, machines where they come and go, and where apt takes them from a repository (root, debootstrap).
-	LANYARD_DEBS=$(abspath .build/deb) $(UNITTEST) -v Tests/Programs/Installed/test_packages.py
+	LANYARD_DEBS=$(abspath .build/deb) $(UNITTEST) discover -v -s Tests/Programs/Installed -p test_packages.py
 	for suite in bookworm trixie; do \
 	  LANYARD_SUITE=$$suite LANYARD_DEBS=$(abspath .build/deb) \
-	    $(UNITTEST) -v Tests/Programs/Installed/test_apt_repository.py || exit 1; \
+	    $(UNITTEST) discover -v -s Tests/Programs/Installed -p test_apt_repository.py || exit 1; \
 	done
 
 # In a machine for each of Debian 12 and 13; those of `make test-deb` are Debian 12, but for its repository.
 test-wheel: wheel packages-deb ## The wheel: two builds, its tag, and machines where pip, uv and pipx install it (root, debootstrap).
 	LANYARD_WHEEL="$$(ls -t dist/*.whl | head -1)" LANYARD_WHEEL_MACHINES=1 \
-	  $(UNITTEST) -v Tests/Programs/Installed/test_wheel.py
+	  $(UNITTEST) discover -v -s Tests/Programs/Installed -p test_wheel.py
 
 test-dist: release packages-dist ## The files of a release: two makings, sums, signature, what they are made of.
-	LANYARD_DIST=1 $(UNITTEST) -v Tests/Programs/Installed/test_dist.py
+	LANYARD_DIST=1 $(UNITTEST) discover -v -s Tests/Programs/Installed -p test_dist.py
 
 bench: release packages-tests ## Not a test: measure the agent beside a C echo server and ssh-agent.
 	$(PYTHON) Tests/Bench/bench.py --agent $(RELEASE)/lanyard-agent --demo $(RELEASE)/lanyard-demo \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The form of what others' programs read: the dev-container feature, the compose file, the changelog of the packages, the
-workflows. Nothing is built here."""
+workflows. And that the tests of all these can be loaded. Nothing is built here."""
 
 import importlib.machinery
 import importlib.util
@@ -107,6 +107,37 @@ class DebianChangelog(unittest.TestCase):
         self.assertEqual(
             self.entries("1.1.0~git1-1", "### Added\n\n- The second.\n\n"),
             [("1.1.0~git1-1", ""), ("", "The second."), ("1.0.0-1", ""), ("", "The first.")])
+
+
+class TestsOfInstalledPrograms(unittest.TestCase):
+    """`make test-deb` and its like need root or what `make lint` has not: that the tests load is seen here, too."""
+
+    PROGRAM = """
+import sys, unittest
+
+class Names:
+    def run(self, suite):
+        for test in suite:
+            self.run(test) if isinstance(test, unittest.TestSuite) else print(test.id())
+        return unittest.TestResult()
+
+unittest.main(module=None, argv=["unittest", *sys.argv[1:]], testRunner=Names(), exit=False)
+"""
+
+    def names(self, words):
+        """The tests that `python3 -m unittest WORDS` would run."""
+        done = subprocess.run([sys.executable, "-c", self.PROGRAM, *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+        return done.stdout.splitlines()
+
+    def test_files_of_the_makefile_load(self):
+        folder = os.path.join("Tests", "Programs", "Installed")
+        commands = [words.split() for words in re.findall(r"(?m)\$\(UNITTEST\) (.*?)(?: \|\| exit 1; \\)?$", read("Makefile"))
+                    if folder in words]
+        self.assertEqual(len(commands), 5)
+        for words in commands:
+            names = self.names(words)
+            self.assertTrue(names, words)
+            self.assertEqual([name for name in names if "_FailedTest" in name], [], words)
 
 
 class Workflows(unittest.TestCase):
