@@ -164,6 +164,7 @@ class Workflows(unittest.TestCase):
         self.assertIn('tags: ["v[0-9]+.[0-9]+.[0-9]+"]', text)
         self.assertIn('test "v$(.ci/version)" = "$GITHUB_REF_NAME"', text)
         self.assertIn("make dist", text)
+        self.assertLess(text.index(".ci/version --notes"), text.index("name: Make the files"))
 
 
 if __name__ == "__main__":

@@ -56,6 +56,27 @@ class VersionTests(unittest.TestCase):
         (problem,) = self.version.problems(self.root)
         self.assertIn("CHANGELOG.md has the release 99.0.0", problem)
 
+    def changelog(self, text):
+        with open(os.path.join(self.root, "CHANGELOG.md"), "w", encoding="utf-8") as file:
+            file.write("# Changelog\n\n" + text)
+
+    def test_notes_are_the_section_of_the_version_with_and_without_brackets(self):
+        version = self.version.version(self.root)
+        for heading in (f"{version} - 2030-01-01", f"[{version}] - 2030-01-01"):
+            self.changelog(f"## [Unreleased]\n\n## {heading}\n\nWords.\n\n### Tokens\n\n- One.\n\n## 0.0.1 - 2029-01-01\n\nOld.\n")
+            self.assertEqual(self.version.notes(self.root), "Words.\n\n### Tokens\n\n- One.")
+
+    def test_notes_of_a_changelog_that_is_not_cut_are_refused(self):
+        version = self.version.version(self.root)
+        released = f"## {version} - 2030-01-01\n\n"
+        for text, words in (("## [Unreleased]\n\n- One.\n\n" + released + "- Two.\n", "under Unreleased"),
+                            (released + "## 0.0.1 - 2029-01-01\n\n- Old.\n", "it is empty"),
+                            (f"## {version}\n\n- One.\n", "no section"),
+                            ("## [Unreleased]\n", "no section")):
+            self.changelog(text)
+            with self.assertRaisesRegex(SystemExit, words):
+                self.version.notes(self.root)
+
 
 if __name__ == "__main__":
     unittest.main()
