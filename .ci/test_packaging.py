@@ -65,6 +65,14 @@ class Feature(unittest.TestCase):
         self.assertIn("${REPOSITORY:-" + self.feature["options"]["repository"]["default"] + "}", read(FEATURE, "install.sh"))
 
 
+class Advice(unittest.TestCase):
+    def test_no_file_says_to_install_by_a_name_that_another_project_has_in_the_index(self):
+        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+        for path in listed:
+            if path.endswith((".md", ".sh", ".py", ".swift", ".json", ".yaml", ".yml")) or path.startswith(".packaging/"):
+                self.assertNotRegex(read(path), r"(?:pip|pipx|uv|uv tool|uvx) install (?:-\S+ )*lanyard(?![\w/-])", path)
+
+
 class Compose(unittest.TestCase):
     def setUp(self):
         self.text = read(CONTAINER, "compose.yaml")

@@ -13,7 +13,7 @@ if [ "$(id -u)" -ne 0 ]; then
   exit 1
 fi
 if ! command -v apt-get > /dev/null; then
-  say 'there is no apt-get here: the packages are for Debian and Ubuntu. On another system with glibc: `pip install lanyard`.'
+  say 'there is no apt-get here: the packages are for Debian and Ubuntu. Another system with glibc takes the wheel, from its file: docs/packages.md.'
   exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive
