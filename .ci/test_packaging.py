@@ -16,7 +16,8 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CONTAINER = os.path.join(ROOT, ".packaging", "container")
 FEATURE = os.path.join(CONTAINER, "devcontainer", "lanyard")
-# What a feature may say (the schema of devcontainers/spec, which allows nothing else); a tool refuses other members.
+# What a feature may say (`devContainerFeature.schema.json` of devcontainers/spec, commit c95ffee, which allows nothing else); a
+# tool refuses other members. `test_dist.Dist` has others' programs read the feature.
 FEATURE_MEMBERS = {
     "capAdd", "containerEnv", "customizations", "dependsOn", "deprecated", "description", "documentationURL", "entrypoint", "id",
     "init", "installsAfter", "keywords", "legacyIds", "licenseURL", "mounts", "name", "onCreateCommand", "options",

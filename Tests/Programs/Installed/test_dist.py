@@ -11,6 +11,11 @@ import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+# The reader of dev-container features that others' tools stand on, and the schema of the specification
+# (`schemas/devContainerFeature.schema.json` of devcontainers/spec), where a person has it.
+FEATURE_READER = "@devcontainers/cli@0.89.0"
+FEATURE_SCHEMA = os.environ.get("LANYARD_FEATURE_SCHEMA")
+FEATURES = os.path.join(ROOT, ".packaging", "container", "devcontainer")
 HERE = os.path.dirname(os.path.abspath(__file__))
 READERS = os.path.join(ROOT, ".build", "readers", "bin")
 
@@ -115,6 +120,35 @@ class Dist(unittest.TestCase):
             capture_output=True, text=True)
         self.assertEqual(told.returncode, 0, told.stderr)
         self.assertRegex(told.stdout, r"(?s)services:\n  lanyard:.*  program:.*volumes:\n  accounts:")
+
+
+@unittest.skipUnless(os.environ.get("LANYARD_DIST"), "NOT TESTED: without LANYARD_DIST (`make test-dist`)")
+class Feature(unittest.TestCase):
+    """The dev-container feature, by programs of others."""
+
+    def test_feature_is_packed_by_the_tool_of_the_specification(self):
+        npm = shutil.which("npm")
+        look = [npm, "view", FEATURE_READER, "version", "--fetch-retries=0", "--fetch-timeout=10000"]
+        if npm is None or subprocess.run(look, capture_output=True).returncode != 0:
+            self.skipTest(f"NOT TESTED: npm does not get {FEATURE_READER} here")
+        with tempfile.TemporaryDirectory() as place:
+            told = subprocess.run(
+                [npm, "exec", "--yes", f"--package={FEATURE_READER}", "--", "devcontainer", "features", "package",
+                 "--output-folder", f"{place}/packed", FEATURES], capture_output=True, text=True)
+            self.assertEqual(told.returncode, 0, told.stderr)
+            with tarfile.open(f"{place}/packed/devcontainer-feature-lanyard.tgz") as archive:
+                names = {os.path.normpath(name) for name in archive.getnames()}
+        self.assertLessEqual({"devcontainer-feature.json", "install.sh"}, names)
+
+    @unittest.skipUnless(FEATURE_SCHEMA, "NOT TESTED: LANYARD_FEATURE_SCHEMA names no schema")
+    def test_feature_is_valid_by_the_schema_of_the_specification(self):
+        program = (
+            "import json, sys, jsonschema; schema, feature = (json.load(open(path)) for path in sys.argv[1:]); "
+            "jsonschema.validators.validator_for(schema)(schema).validate(feature)")
+        told = subprocess.run(
+            [reader(self, "python"), "-c", program, FEATURE_SCHEMA, os.path.join(FEATURES, "lanyard", "devcontainer-feature.json")],
+            capture_output=True, text=True)
+        self.assertEqual(told.returncode, 0, told.stderr)
 
 
 class Refused(unittest.TestCase):
