@@ -489,7 +489,8 @@ let package = Package(
   name: "lanyard",
   products: installed.map { .executable(name: $0, targets: [$0]) } + (build == nil ? libraries : []),
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    // Exact, since no Package.resolved is in git: a commit always has the same bytes.
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
   ],
   targets: targets.filter { !leftOut.contains($0.name) } + (isForPersons ? [] : checks)
 )

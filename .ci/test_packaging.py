@@ -74,6 +74,14 @@ class Advice(unittest.TestCase):
                 self.assertNotRegex(read(path), r"(?:pip|pipx|uv|uv tool|uvx) install (?:-\S+ )*lanyard(?![\w/-])", path)
 
 
+class Dependencies(unittest.TestCase):
+    def test_each_has_one_version(self):
+        dependencies = re.findall(r"\.package\(url: .*\)", read("Package.swift"))
+        self.assertTrue(dependencies)
+        for dependency in dependencies:
+            self.assertRegex(dependency, r', exact: "[0-9.]+"\)$')
+
+
 class Compose(unittest.TestCase):
     def setUp(self):
         self.text = read(CONTAINER, "compose.yaml")
