@@ -172,6 +172,14 @@ class Starting(unittest.TestCase):
             connect()
         self.assertIn("not in PATH", caught.exception.message)
 
+    def test_a_system_without_glibc_is_told(self) -> None:
+        with open(os.path.join(self.place, "bin", "lanyard-agent"), "w", encoding="utf-8") as program:
+            program.write("#!/no/such/linker\n")
+        with self.assertRaises(AgentStartFailed) as caught:
+            connect()
+        self.assertIn("lanyard-agent can't be run: it needs glibc", caught.exception.message)
+        self.assertIn("Alpine", caught.exception.message)
+
     def test_an_installed_client_starts_the_agent_that_was_installed_with_it(self) -> None:
         client = os.path.join(self.place, "share", "lanyard", "python")
         shutil.copytree(os.path.join(SOURCES, "lanyard"), os.path.join(client, "lanyard"))

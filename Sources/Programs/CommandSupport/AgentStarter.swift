@@ -105,7 +105,7 @@ struct AgentStarter {
         lanyard_start_detached(program, arguments, environment, log.descriptor, -1)
       }
     }
-    guard result == 0 else { throw failure("\(program) can't be run: \(SystemError.message(-result)).") }
+    guard result == 0 else { throw failure(SystemError.whyNotRun(program, -result)) }
   }
 
   /// Connects to the new agent, or to one that another command started. Nil if a second launch may succeed.

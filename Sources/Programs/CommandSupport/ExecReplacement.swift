@@ -8,18 +8,33 @@ public enum ExecReplacement {
   /// Becomes a companion program. Exits with 1 and a message if it is missing.
   public static func become(_ program: String, _ arguments: [String]) -> Never {
     guard let path = AgentPaths.companion(program) else {
-      Output.instruction("lanyard: The program \(program) is missing beside this program. Install it again.")
-      exit(ExitStatus.other.rawValue)
+      stop("The program \(program) is missing beside this program. \(remedy(program))")
     }
-    run(path, arguments)
+    stop(SystemError.whyNotRun(path, replace(by: path, arguments)))
   }
 
-  /// Becomes the program at `path`.
+  private static func remedy(_ program: String) -> String {
+    // A Debian package of its own.
+    guard program == "lanyard-demo" else { return "Install it again." }
+    return "Install it as you installed lanyard. On Debian, `apt install lanyard-demo` brings it from a repository "
+      + "that has it, and `apt install ./lanyard-demo_*.deb` from its file."
+  }
+
+  /// Becomes the program at `path`, also one of others.
   public static func run(_ path: String, _ arguments: [String]) -> Never {
+    stop("\(path) can't be run: \(SystemError.message(replace(by: path, arguments))).")
+  }
+
+  /// Returns the error if it fails.
+  private static func replace(by path: String, _ arguments: [String]) -> Int32 {
     var pointers = arguments.map { strdup($0) } + [nil]
     signal(SIGPIPE, SIG_DFL)  // an ignored signal stays ignored through `execv`
     execv(path, &pointers)
-    Output.instruction("lanyard: \(path) can't be run: \(SystemError.message(errno)).")
+    return errno
+  }
+
+  private static func stop(_ message: String) -> Never {
+    Output.instruction("lanyard: \(message)")
     exit(ExitStatus.other.rawValue)
   }
 }

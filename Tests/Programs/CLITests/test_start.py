@@ -167,8 +167,28 @@ class StartTests(Person):
         self.assertIn("No agent answers", told)
 
     def test_a_missing_lanyard_cli_is_explained(self):
-        os.rename(os.path.join(self.install, "lanyard-cli"), os.path.join(self.install, "away"))
-        try:
-            self.assertIn("lanyard-cli", self.refused(1, "list"))
-        finally:
-            os.rename(os.path.join(self.install, "away"), os.path.join(self.install, "lanyard-cli"))
+        self.move_away("lanyard-cli")
+        self.assertIn("lanyard-cli", self.refused(1, "list"))
+
+    def test_a_missing_demo_is_told_with_the_package_of_debian_that_has_it(self):
+        told = self.refused(1, "demo")
+        self.assertIn("lanyard-demo is missing", told)
+        self.assertIn("`apt install lanyard-demo`", told)
+
+    def test_a_system_without_glibc_is_told(self):
+        # As on Alpine: a program whose dynamic linker is not there.
+        self.move_away("lanyard-cli")
+        for name, code, words in (("lanyard-cli", 1, ["list"]), ("lanyard-agent", 3, ["token"])):
+            program = os.path.join(self.install, name)
+            with open(program, "w") as file:
+                file.write("#!/no/such/linker\n")
+            os.chmod(program, 0o755)
+            told = self.refused(code, *words)
+            self.assertIn(f"{program} can't be run: it needs glibc", told)
+            self.assertIn("Alpine", told)
+            self.assertNotIn("No such file", told)
+
+    def move_away(self, name):
+        """A program of the installation, until the end of the test."""
+        os.rename(os.path.join(self.install, name), os.path.join(self.install, "away"))
+        self.addCleanup(os.rename, os.path.join(self.install, "away"), os.path.join(self.install, name))

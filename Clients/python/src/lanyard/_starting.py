@@ -132,7 +132,7 @@ class _Launch:
             )
         except OSError as error:
             self._log.close()
-            raise _failure(f"{program} can't be run: {error.strerror}") from None
+            raise _failure(f"{program} can't be run: {_why_not_run(program, error)}") from None
 
     def first_connection(self, connect: Connect, pause: Pause) -> Optional[socket.socket]:
         """Connects to the new agent, or to one that another program started. None if a second launch may succeed."""
@@ -246,6 +246,16 @@ def _take(lock: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _why_not_run(program: str, error: OSError) -> str:
+    # The file is there, but the dynamic linker of glibc that it names is not.
+    if isinstance(error, FileNotFoundError) and os.path.exists(program):
+        return (
+            "it needs glibc, which is not here, or not in its usual place; systems with musl, as Alpine, are not "
+            "supported yet"
+        )
+    return error.strerror or str(error)
 
 
 def _why_ended(status: int) -> str:
