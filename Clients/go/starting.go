@@ -136,7 +136,7 @@ func launch(ctx context.Context, path string, began time.Time) (*net.UnixConn, e
 	}
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := command.Start(); err != nil {
-		return nil, startFailed("%s can't be run: %s", program, reason(err))
+		return nil, startFailed("%s can't be run: %s", program, whyNotRun(program, err))
 	}
 	// The agent is a child of this program. Waiting leaves no zombie when the agent ends first.
 	ended := make(chan struct{})
@@ -197,6 +197,15 @@ func takeLock(lock *os.File) bool {
 }
 
 // reason is the system's word for an error, without the paths that the error names.
+// whyNotRun knows a program that is there while the dynamic linker of glibc that it names is not.
+func whyNotRun(program string, err error) string {
+	if _, missing := os.Stat(program); errors.Is(err, syscall.ENOENT) && missing == nil {
+		return "it needs glibc, which is not here, or not in its usual place; systems with musl, as Alpine, are not " +
+			"supported yet"
+	}
+	return reason(err)
+}
+
 func reason(err error) string {
 	var number syscall.Errno
 	if errors.As(err, &number) {

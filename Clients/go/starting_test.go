@@ -129,3 +129,15 @@ func TestNoAgentIsInstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestSystemWithoutGlibcIsTold(t *testing.T) {
+	installed(t)
+	place := t.TempDir()
+	ok(t, os.WriteFile(filepath.Join(place, "lanyard-agent"), []byte("#!/no/such/linker\n"), 0o755))
+	t.Setenv("PATH", place)
+	_, err := NewClient().Call(testContext(t), "agent.status", nil)
+	is(t, err, ErrAgentStartFailed)
+	if !strings.Contains(err.Error(), "lanyard-agent can't be run: it needs glibc") {
+		t.Fatal(err)
+	}
+}

@@ -115,8 +115,9 @@ impl Launch {
         command.env_clear();
         command.envs(KEPT_VARIABLES.iter().filter_map(|name| variable(name).map(|value| (name, value))));
         sys::detach(&mut command);
-        let process =
-            command.spawn().map_err(|error| failure(format!("{} can't be run: {error}", program.display())))?;
+        let process = command.spawn().map_err(|error| {
+            failure(format!("{} can't be run: {}", program.display(), why_not_run(&program, &error)))
+        })?;
         Ok(Launch { began, log, process: Some(process) })
     }
 
@@ -228,6 +229,16 @@ fn open_lock(directory: &Path) -> Result<File> {
     })
 }
 
+/// Knows a program that is there while the dynamic linker of glibc that it names is not.
+fn why_not_run(program: &Path, error: &io::Error) -> String {
+    if error.kind() == Io::NotFound && program.exists() {
+        return "it needs glibc, which is not here, or not in its usual place; systems with musl, as Alpine, are not \
+                supported yet"
+            .into();
+    }
+    error.to_string()
+}
+
 fn why_ended(status: ExitStatus) -> String {
     match (status.signal(), status.code().unwrap_or_default()) {
         (Some(signal), _) => format!("signal {signal} ended the agent at once"),
@@ -246,4 +257,17 @@ fn why_ended(status: ExitStatus) -> String {
 fn failure(reason: impl AsRef<str>) -> Error {
     let message = format!("no agent runs, and none could be started: {}", reason.as_ref());
     Error::new(ErrorKind::AgentStartFailed, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_whose_dynamic_linker_is_missing_is_told_as_one_that_needs_glibc() {
+        let missing = io::Error::from(Io::NotFound);
+        assert!(why_not_run(Path::new("/proc/self/exe"), &missing).starts_with("it needs glibc"));
+        assert!(!why_not_run(Path::new("/no/such/program"), &missing).contains("glibc"));
+        assert!(!why_not_run(Path::new("/proc/self/exe"), &io::Error::from(Io::PermissionDenied)).contains("glibc"));
+    }
 }

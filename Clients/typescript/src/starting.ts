@@ -124,7 +124,7 @@ class Launch {
       env: Object.fromEntries(kept),
       stdio: ["ignore", "ignore", this.#log.descriptor ?? "ignore"],
     });
-    this.#process.on("error", (error) => (this.whyEnded = `${program} can't be run: ${error.code ?? ""}`));
+    this.#process.on("error", (error) => (this.whyEnded = `${program} can't be run: ${whyNotRun(program, error)}`));
     this.#process.on("exit", (status, signal) => {
       this.isAlreadyRunning = status === ALREADY_RUNNING;
       this.whyEnded ??=
@@ -193,6 +193,13 @@ function agentProgram(): string | undefined {
     .filter((place) => place.startsWith("/"))
     .map((place) => join(place, "lanyard-agent"))
     .find(isExecutable);
+}
+
+/** Knows a program that is there while the dynamic linker of glibc that it names is not. */
+function whyNotRun(program: string, error: NodeJS.ErrnoException): string {
+  return error.code === "ENOENT" && isExecutable(program)
+    ? "it needs glibc, which is not here, or not in its usual place; systems with musl, as Alpine, are not supported yet"
+    : (error.code ?? "");
 }
 
 function isExecutable(program: string): boolean {
