@@ -210,7 +210,7 @@ let agent: [Target] = [
     "Agent", in: "Agent",
     [
       "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords",
-      "AgentSessions", "AgentStore", "AgentUpkeep", "JSONRPC", "Secrets",
+      "AgentSessions", "AgentStore", "AgentUpkeep", "AgentVault", "JSONRPC", "Secrets",
     ]
   ),  // `AgentService` wires them: start, locking, shutdown, signals of the machine
   module(

@@ -1,9 +1,14 @@
 package import AgentModel
 internal import AgentPorts
-internal import AgentVault
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
+
+extension DeclaredKind {
+  /// Erasures whose data may still be in the log.
+  package static let erasure = DeclaredKind(20, under: .vault)
+}
 
 extension OpenVault {
   package var erasures: ErasureStore { ErasureStore(vault: self) }

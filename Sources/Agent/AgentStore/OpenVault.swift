@@ -10,6 +10,8 @@ package struct VaultDependencies: Sendable {
   package let protection: String
   /// The key sources that open a slot without a person, the one chosen at the start first.
   package let keySources: [any KeySource]
+  /// The kinds of records of the features.
+  package let kinds: DeclaredKinds
   /// What the features keep in memory of an open vault.
   let kept: [any VaultTable.Type]
   /// What they publish of it.
@@ -29,6 +31,7 @@ package struct VaultDependencies: Sendable {
     entropy: any Entropy,
     protection: String,
     keySources: [any KeySource],
+    kinds: DeclaredKinds,
     kept: [any VaultTable.Type],
     tables: PublishedTables,
     watchers: [any VaultWatcher],
@@ -41,6 +44,7 @@ package struct VaultDependencies: Sendable {
     self.entropy = entropy
     self.protection = protection
     self.keySources = keySources
+    self.kinds = kinds
     self.kept = kept
     self.tables = tables
     self.watchers = watchers

@@ -148,7 +148,7 @@ struct VaultOpening {
     var notes = KeySlotNotes()
     notes.note(slot, holder: holder, at: dependencies.clock.wall())
     do throws(VaultFailure) {
-      try Vault(store: store, root: root, epoch: 1, rollbackGuard: anchor).apply(
+      try Vault(store: store, kinds: dependencies.kinds, root: root, epoch: 1, rollbackGuard: anchor).apply(
         [.put(.vault, .keySlotNotes, notes.record)], with: [.putKeySlot(slot)])
     } catch {
       throw AgentFailure(error)
@@ -160,7 +160,7 @@ struct VaultOpening {
     let root = try root(in: slot, by: holder)
     do {
       let records = Vault(
-        store: store, root: root, epoch: slot.keyEpoch,
+        store: store, kinds: dependencies.kinds, root: root, epoch: slot.keyEpoch,
         previous: try RootKeyRotation.previousKeys(in: store, root: root, epoch: slot.keyEpoch), rollbackGuard: anchor,
         repeatsBegan: dependencies.repeatsBegan)
       try records.checkOwnRecords()

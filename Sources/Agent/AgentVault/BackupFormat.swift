@@ -4,6 +4,11 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
+extension DeclaredKind {
+  /// A backup's manifest (`BackupManifest`).
+  package static let backup = DeclaredKind(33, under: .vault)
+}
+
 /// The format of a backup: a store with a mark that is readable without a key, one key slot of its own kind, and a
 /// `BackupManifest`.
 ///
@@ -24,7 +29,9 @@ package enum BackupFormat {
   }
 
   /// Turns an empty store into a backup under this passphrase. Takes about a second.
-  package static func seal(_ store: any Store, by passphrase: Secret) throws(Failure) -> Vault {
+  package static func seal(
+    _ store: any Store, _ kinds: DeclaredKinds, by passphrase: Secret
+  ) throws(Failure) -> Vault {
     let parameters = PassphraseParameters(
       salt: SecretBytes(random: PassphraseStretching.saltBytes).withBytes { [UInt8]($0) }, stretching: stretching)
     guard let holder = stretching.key(from: passphrase, salt: parameters.salt) else { throw .noMemory }
@@ -35,7 +42,7 @@ package enum BackupFormat {
     try onStore { () throws(StoreFailure) in
       try store.commit([.putMetadata(name: mark, value: [version]), .putKeySlot(slot)])
     }
-    return Vault(store: store, root: root, epoch: 1)
+    return Vault(store: store, kinds: kinds, root: root, epoch: 1)
   }
 
   /// Checks the key slot before the key derivation, since its parameters may be an attack.
@@ -50,12 +57,14 @@ package enum BackupFormat {
     return (slots[0], parameters)
   }
 
-  package static func open(_ store: any Store, by passphrase: Secret) throws(Failure) -> Vault {
+  package static func open(
+    _ store: any Store, _ kinds: DeclaredKinds, by passphrase: Secret
+  ) throws(Failure) -> Vault {
     let (slot, parameters) = try slot(of: store)
     guard let holder = parameters.stretching.key(from: passphrase, salt: parameters.salt) else { throw .noMemory }
     do {
       let root = try KeySlots.unwrap(slot, by: holder, databaseID: store.databaseID)
-      return Vault(store: store, root: root, epoch: slot.keyEpoch)
+      return Vault(store: store, kinds: kinds, root: root, epoch: slot.keyEpoch)
     } catch {
       switch error {
       case .wrongKey: throw .wrongPassphrase

@@ -4,6 +4,11 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
+extension DeclaredKind {
+  /// A value under a PIN in a restored backup, as the other store sealed it (`KeptRecord`).
+  package static let keptData = DeclaredKind(29, under: .token)
+}
+
 /// A record under an account's data key, as another store sealed it.
 ///
 /// A backup must not unseal data under a PIN, and often can't, since the data key is under the PIN. So
@@ -75,7 +80,7 @@ package struct KeptRecords {
   package func all() throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
     // Records of a restored account whose PIN was not entered since.
     var kept = try vault.readAll(partition, .keptData)
-    for kind in [RecordKind.programSecret, .programSecretNames] {
+    for kind in vault.kinds.copied {
       for record in try vault.sealedRecords(partition, kind) {
         let row = KeptRecord(databaseID: vault.store.databaseID, record: record)
         kept.append((row.id, row.sealable))
@@ -86,18 +91,14 @@ package struct KeptRecords {
 
   /// The PIN was entered: seals the kept records again in this store, under the recovered data key.
   package func takingOver(by dataKey: SealingKey) throws(VaultFailure) -> [VaultChange] {
+    let places = try vault.places()
     var changes: [VaultChange] = []
     for (id, plain) in try vault.readAll(partition, .keptData) {
       guard let kept = KeptRecord(plain) else { throw .integrity }
       let opened = try kept.open(by: dataKey)
       changes.append(.delete(partition, .keptData, id: id))
-      switch kept.record.key.kind {
-      case .programSecret:
-        guard let name = SecretJSON.read(opened, { $0["name"]?.string }) else { throw .integrity }
-        changes.append(.put(partition, .programSecret, id: try vault.places().programSecret(name), opened))
-      case .programSecretNames: changes.append(.put(partition, .programSecretNames, opened))
-      default: throw .integrity
-      }
+      let kind = vault.kinds[kept.record.key.kind]
+      changes.append(.put(partition, kind, id: try kind.id(of: opened, by: places), opened))
     }
     return changes
   }

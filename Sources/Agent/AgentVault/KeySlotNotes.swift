@@ -4,6 +4,11 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
+extension DeclaredKind {
+  /// The vault's notes on its key slots (`KeySlotNotes`).
+  package static let keySlotNotes = DeclaredKind(31, under: .vault, .counted)
+}
+
 /// The vault's own sealed notes on its key slots: the creation time of each, its holder's box key, and a digest of its
 /// row. A row that was restored or inserted from outside has no note.
 package struct KeySlotNotes {

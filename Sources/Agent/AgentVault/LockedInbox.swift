@@ -3,6 +3,12 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
+extension DeclaredKind {
+  /// The inbox of the locked vault, in a partition of its own, and the number of the current one.
+  static let drop = DeclaredKind(28, under: .token)
+  static let dropBox = DeclaredKind(32, under: .vault, .counted)
+}
+
 extension PartitionID {
   package static let drops = PartitionID(bytes: Array("lanyard drops 01".utf8))!
 }
@@ -57,7 +63,7 @@ package struct LockedInbox {
     let rows = try vault.onStore { () throws(StoreFailure) in try vault.store.records(in: .drops) }
     guard !rows.isEmpty else { return [] }
     let key = key(of: number)
-    return rows.filter { $0.key.kind == .drop }.map { row in
+    return rows.filter { $0.key.kind == DeclaredKind.drop.number }.map { row in
       (row.key.id, try? key.open(row.sealed, additionalData: Self.additionalData(of: row, in: vault.store.databaseID)))
     }
   }

@@ -22,10 +22,10 @@ struct RecordSeals {
 
   /// The key of a record in a partition that is open.
   func key(
-    of kind: RecordKind, in partition: PartitionID, _ opened: Vault.Partition
+    of kind: DeclaredKind, in partition: PartitionID, _ opened: Vault.Partition
   ) throws(VaultFailure) -> SealingKey {
     let keys = try keys(of: opened.epoch)
-    let context = Self.context(kind, partition)
+    let context = Self.context(kind.number, partition)
     switch kind.keyClass {
     case .head: return keys.head.derive("head", partition.bytes)
     case .directory: return keys.directory.derive("record", context)
@@ -65,10 +65,10 @@ struct RecordSeals {
     try open(row, by: keys(of: row.keyEpoch).head.derive("head", row.key.partition.bytes))
   }
 
-  /// A profile opens without its partition's keys.
-  func open(profile row: SealedRecord) throws(VaultFailure) -> Secret {
+  /// A record under the directory key opens without its partition's keys.
+  func open(directory row: SealedRecord) throws(VaultFailure) -> Secret {
     try open(
-      row, by: keys(of: row.keyEpoch).directory.derive("record", Self.context(.profile, row.key.partition)))
+      row, by: keys(of: row.keyEpoch).directory.derive("record", Self.context(row.key.kind, row.key.partition)))
   }
 
   static func context(_ kind: RecordKind, _ partition: PartitionID) -> [UInt8] {

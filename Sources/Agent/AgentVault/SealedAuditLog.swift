@@ -5,6 +5,14 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
+extension DeclaredKind {
+  /// The bounds of the audit log's rings: of security events, and of decisions.
+  static let auditChain = DeclaredKind(22, under: .vault)
+  static let decisionChain = DeclaredKind(34, under: .vault)
+  /// The log keys of earlier root keys: entries under them are not sealed again.
+  static let logKeys = DeclaredKind(26, under: .vault)
+}
+
 extension Vault {
   package var audit: SealedAuditLog { SealedAuditLog(vault: self) }
 }
@@ -221,7 +229,7 @@ package struct SealedAuditLog {
 
 extension AuditRing {
   /// The kind of the record of the ring's bounds.
-  var chainKind: RecordKind {
+  var chainKind: DeclaredKind {
     switch self {
     case .security: .auditChain
     case .decisions: .decisionChain

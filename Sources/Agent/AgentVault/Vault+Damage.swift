@@ -1,25 +1,12 @@
-package import AgentPorts
+internal import AgentPorts
 package import Secrets
-
-extension RecordKind {
-  /// The vault opens without a damaged record of these kinds, and what depends on it fails with `.integrity`. Any other
-  /// damaged record of the vault's own keeps it closed.
-  var answersForItself: Bool {
-    switch self {
-    case .provider, .policy, .callerGrant, .activeAccount, .mark, .operationTally, .operationTraces, .rule,
-      .policyBundle, .policySource, .administratorPolicy, .importJournal, .spentTries:
-      true
-    default: false
-    }
-  }
-}
 
 extension VaultHead {
   /// The records that differ from this head: missing or changed ones that it names, and records that it does not name.
   func strays(among rows: [SealedRecord]) -> Set<Entry> {
     var missing = generations
     var strays: Set<Entry> = []
-    for row in rows where row.key.kind != .head || !row.key.id.isEmpty {
+    for row in rows where row.key.kind != DeclaredKind.head.number || !row.key.id.isEmpty {
       let entry = Entry(kind: row.key.kind, id: row.key.id)
       // Also the second of two: the index that forbids it may be gone.
       if missing.removeValue(forKey: entry) != row.generation { strays.insert(entry) }
@@ -30,7 +17,7 @@ extension VaultHead {
 
 extension Vault {
   /// Each record of a kind that answers for itself; nil for one that does not open, or is not as the head says.
-  package func readEach(_ kind: RecordKind) throws(VaultFailure) -> [(id: [UInt8], plain: Secret?)] {
+  package func readEach(_ kind: DeclaredKind) throws(VaultFailure) -> [(id: [UInt8], plain: Secret?)] {
     let ids = try namedRecords(of: kind, in: .vault)
     var found: [(id: [UInt8], plain: Secret?)] = []
     for id in ids {

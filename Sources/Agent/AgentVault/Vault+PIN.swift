@@ -1,6 +1,11 @@
 package import AgentPorts
 package import Secrets
 
+extension DeclaredKind {
+  /// The pepper of PINs that were set under an earlier root key.
+  package static let pepper = DeclaredKind(23, under: .token)
+}
+
 /// The data key of an account, and the PIN that may seal it.
 extension Vault {
   /// The key that is mixed into a PIN before it is stretched: without this vault a PIN can't be guessed. The key

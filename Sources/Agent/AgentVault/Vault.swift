@@ -13,6 +13,7 @@ package import Secrets
 /// of each head, and the anchor outside the store the ledger's last count.
 package final class Vault {
   package let store: any Store
+  package let kinds: DeclaredKinds
   private(set) var seals: RecordSeals
   /// Nil before the first read, and after a failed commit.
   var auditMemory: AuditMemory?
@@ -41,12 +42,13 @@ package final class Vault {
   }
 
   package init(
-    store: any Store, root: SealingKey, epoch: UInt32, previous: VaultKeys? = nil,
+    store: any Store, kinds: DeclaredKinds, root: SealingKey, epoch: UInt32, previous: VaultKeys? = nil,
     rollbackGuard: RollbackGuard = RollbackGuard(),
     auditBounds: [AuditRing: AuditChain.Bound] = [.security: .security, .decisions: .decisions],
     repeatsBegan: @escaping @Sendable () -> Void = {}
   ) {
     self.store = store
+    self.kinds = kinds
     repeats = PendingRepeats(
       RepeatCounter(journal: store.repeatJournal, databaseID: store.databaseID, began: repeatsBegan))
     seals = RecordSeals(
@@ -59,7 +61,7 @@ package final class Vault {
 
   // MARK: reading
 
-  package func read(_ partition: PartitionID, _ kind: RecordKind, id: [UInt8] = []) throws(VaultFailure) -> Secret? {
+  package func read(_ partition: PartitionID, _ kind: DeclaredKind, id: [UInt8] = []) throws(VaultFailure) -> Secret? {
     let opened = try open(partition)
     // A row that the head does not name was inserted from outside.
     guard let generation = opened.head.generations[.init(kind: kind, id: id)] else { return nil }
@@ -69,17 +71,18 @@ package final class Vault {
     return try seals.open(row, by: seals.key(of: kind, in: partition, opened))
   }
 
-  package func readAll(_ partition: PartitionID, _ kind: RecordKind) throws(VaultFailure) -> [(
+  package func readAll(_ partition: PartitionID, _ kind: DeclaredKind) throws(VaultFailure) -> [(
     id: [UInt8], plain: Secret
   )] {
     let opened = try open(partition)
-    let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition, kind: kind) }
+    let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition, kind: kind.number) }
     var found: [(id: [UInt8], plain: Secret)] = []
     for row in rows {
       guard opened.head.generations[.init(kind: kind, id: row.key.id)] == row.generation else { throw .integrity }
       found.append((row.key.id, try seals.open(row, by: seals.key(of: kind, in: partition, opened))))
     }
-    guard found.count == opened.head.generations.keys.count(where: { $0.kind == kind }) else { throw .integrity }
+    let named = opened.head.generations.keys.count { $0.kind == kind.number }
+    guard found.count == named else { throw .integrity }
     return found
   }
 
@@ -93,14 +96,14 @@ package final class Vault {
       if partition != .vault, try ledger().generation(of: partition) != nil { throw .integrity }
       return Partition(head: VaultHead(), epoch: keys.epoch, keys: nil)
     }
-    guard let headRow = rows.first(where: { $0.key.kind == .head && $0.key.id.isEmpty }),
+    guard let headRow = rows.first(where: { $0.key.kind == DeclaredKind.head.number && $0.key.id.isEmpty }),
       let head = VaultHead(try seals.open(head: headRow), generation: headRow.generation),
-      head.strays(among: rows).allSatisfy({ partition == .vault && $0.kind.answersForItself })
+      head.strays(among: rows).allSatisfy({ partition == .vault && kinds[$0.kind].answersForItself })
     else { throw .integrity }
     var opened = Partition(head: head, epoch: headRow.keyEpoch, keys: nil)
     if partition != .vault {
       guard try ledger().generation(of: partition) == head.generation,
-        let row = rows.first(where: { $0.key.kind == .accountKeys })
+        let row = rows.first(where: { $0.key.kind == DeclaredKind.accountKeys.number })
       else { throw .integrity }
       let plain = try seals.open(row, by: seals.key(of: .accountKeys, in: partition, opened))
       guard let keys = AccountKeys(plain) else { throw .integrity }

@@ -3,8 +3,8 @@ package import Secrets
 
 /// One change of the vault's content; a list of them is one durable transaction.
 package enum VaultChange: Sendable {
-  case put(PartitionID, RecordKind, id: [UInt8] = [], Secret)
-  case delete(PartitionID, RecordKind, id: [UInt8] = [])
+  case put(PartitionID, DeclaredKind, id: [UInt8] = [], Secret)
+  case delete(PartitionID, DeclaredKind, id: [UInt8] = [])
   /// Destroys the keys of an incarnation with all its rows.
   case destroy(PartitionID)
   /// Appends to the audit log.

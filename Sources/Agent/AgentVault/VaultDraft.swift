@@ -22,6 +22,8 @@ struct VaultDraft {
   mutating func draw(_ change: VaultChange) throws(VaultFailure) {
     switch change {
     case .put(let partition, let kind, let id, let plain):
+      // A rotation of the root key would look for its traits in vain.
+      guard vault.kinds.lists(kind.number) else { fatalError("no kind \(kind.number.rawValue) was listed") }
       var state = try state(of: partition)
       try put(plain, kind, id, partition, &state)
       touched[partition] = state
@@ -60,7 +62,9 @@ struct VaultDraft {
 
   private mutating func deleteData(of partition: PartitionID) throws(VaultFailure) {
     var state = try state(of: partition)
-    let sealed = state.head.generations.keys.filter { $0.kind.keyClass == .data || $0.kind == .keptData }
+    let sealed = state.head.generations.keys.filter {
+      vault.kinds[$0.kind].keyClass == .data || $0.kind == DeclaredKind.keptData.number
+    }
     for entry in sealed.sorted(by: { ($0.kind, $0.id.description) < ($1.kind, $1.id.description) }) {
       state.head.generations[entry] = nil
       writes.append(.delete(RecordKey(partition: partition, kind: entry.kind, id: entry.id)))
@@ -130,7 +134,7 @@ struct VaultDraft {
   }
 
   private mutating func put(
-    _ plain: Secret, _ kind: RecordKind, _ id: [UInt8], _ partition: PartitionID, _ state: inout Vault.Partition
+    _ plain: Secret, _ kind: DeclaredKind, _ id: [UInt8], _ partition: PartitionID, _ state: inout Vault.Partition
   ) throws(VaultFailure) {
     // Generations never repeat, also after a deletion: the head's own generation is above all that it assigned.
     let generation = state.head.generation + 1
@@ -149,7 +153,7 @@ struct VaultDraft {
   ) throws(VaultFailure) -> Vault.Partition {
     let rows = try vault.onStore { () throws(StoreFailure) in try vault.store.records(in: partition) }
     let pepper = partition == .vault ? nil : try vault.pepper(for: partition)
-    let isDataKept = old.keys?.data == nil || old.head.generations.keys.contains { $0.kind == .stepUp }
+    let isDataKept = old.keys?.data == nil || old.head.generations.keys.contains { vault.kinds[$0.kind].traits.contains(.wrapsDataKey) }
     var state = old
     state.epoch = seals.keys.epoch
     if let keys = old.keys {
@@ -157,17 +161,18 @@ struct VaultDraft {
       state.keys = new
       try put(new.plain, .accountKeys, [], partition, &state)
     }
-    for row in rows where row.key.kind != .head && row.key.kind != .accountKeys && row.key.kind != .pepper {
-      if isDataKept, row.key.kind.keyClass == .data { continue }
+    for row in rows {
+      let kind = vault.kinds[row.key.kind]
+      if kind == .head || kind == .accountKeys || kind == .pepper || isDataKept && kind.keyClass == .data { continue }
       // The head was checked when the partition was opened; an old row may have been put back since.
       guard old.head.generations[.init(kind: row.key.kind, id: row.key.id)] == row.generation,
-        let plain = try? seals.open(row, by: seals.key(of: row.key.kind, in: partition, old))
+        let plain = try? seals.open(row, by: seals.key(of: kind, in: partition, old))
       else {
         // A damaged record of an independent kind stays damaged; any other damage fails the rotation of this partition.
-        if partition == .vault, row.key.kind.answersForItself { continue }
+        if partition == .vault, kind.answersForItself { continue }
         throw .integrity
       }
-      try put(plain, row.key.kind, row.key.id, partition, &state)
+      try put(plain, kind, row.key.id, partition, &state)
     }
     if let pepper { try put(pepper.secret, .pepper, [], partition, &state) }
     return state

@@ -1,11 +1,20 @@
 package import AgentPorts
 package import Secrets
 
+extension DeclaredKind {
+  /// Names the records of its partition and their generations.
+  static let head = DeclaredKind(1, under: .head)
+}
+
 /// The records of a partition with their generations, by which a deleted, added or replayed row is detected.
 package struct VaultHead {
   package struct Entry: Hashable {
     package var kind: RecordKind
     package var id: [UInt8]
+
+    init(kind: RecordKind, id: [UInt8]) { (self.kind, self.id) = (kind, id) }
+
+    init(kind: DeclaredKind, id: [UInt8]) { self.init(kind: kind.number, id: id) }
   }
 
   var generations: [Entry: UInt64] = [:]

@@ -31,6 +31,11 @@ package struct VaultKeys {
   }
 }
 
+extension DeclaredKind {
+  /// The token key and the data key of one incarnation of an account, wrapped.
+  static let accountKeys = DeclaredKind(2, under: .directory, .counted)
+}
+
 /// The keys of one incarnation of an account. The data key is nil while it is under the person's PIN.
 package struct AccountKeys {
   package var token: SealingKey

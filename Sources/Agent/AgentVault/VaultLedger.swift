@@ -1,6 +1,13 @@
 package import AgentPorts
 package import Secrets
 
+extension DeclaredKind {
+  /// The count of changes that an old copy must not undo.
+  static let sequence = DeclaredKind(25, under: .vault)
+  /// The generations of some partitions' heads.
+  static let mark = DeclaredKind(30, under: .vault, .answersForItself)
+}
+
 /// The generation of every partition's head, and a count of the changes that an old copy must not undo
 /// (docs/storage.md, Heads and ledger). Sealed with the vault's own records.
 ///

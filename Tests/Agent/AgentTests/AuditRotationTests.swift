@@ -19,7 +19,7 @@ import AgentVault
 
   private func vault() throws -> Vault {
     Vault(
-      store: try SQLiteStore(path: "store", vfs: disk.vfsName), root: root, epoch: 1,
+      store: try SQLiteStore(path: "store", vfs: disk.vfsName), kinds: DeclaredKinds([]), root: root, epoch: 1,
       auditBounds: [.security: Self.year, .decisions: Self.bound])
   }
 

@@ -19,7 +19,7 @@ import AgentVault
   private let root = SealingKey.random()
 
   private func vault() throws -> Vault {
-    Vault(store: try SQLiteStore(path: "store", vfs: disk.vfsName), root: root, epoch: 1)
+    Vault(store: try SQLiteStore(path: "store", vfs: disk.vfsName), kinds: DeclaredKinds([]), root: root, epoch: 1)
   }
 
   /// A new process on the same disk. Returns it with what it found of the last one.

@@ -85,7 +85,7 @@ def records(state):
 
 
 def sealed_records(state):
-    """The account's records. The vault's partition is the one that holds the provider (RecordKinds.swift)."""
+    """The account's records. The vault's partition is the one that holds the provider (DeclaredKind.provider)."""
     rows = records(state)
     (vault,) = {partition for partition, kind, _, _ in rows if kind == 16}
     own = [sealed for partition, _, _, sealed in rows if partition != vault and len(sealed) >= 44]

@@ -17,7 +17,7 @@ from test_sign_out import records
 KILLS = int(os.environ.get("LANYARD_KILLS", "25").replace("all", "200"))
 PEOPLE = ("alice", "bob")
 PROVIDER_KIND = 16
-"""RecordKinds.swift: only the vault's own partition has providers."""
+"""DeclaredKind.provider: only the vault's own partition has providers."""
 
 
 class SignOutStorm(AgentFixture):

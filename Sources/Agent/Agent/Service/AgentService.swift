@@ -90,9 +90,8 @@ package final class AgentService: Sendable {
       store: store, anchor: anchor,
       dependencies: VaultDependencies(
         clock: environment.clock, entropy: environment.entropy, protection: keySource?.protection ?? "passphrase",
-        keySources: (keySource.map { [$0] } ?? []) + otherKeySources, kept: AgentTables.kept, tables: tables.published,
-        watchers: tables.watchers,
-        events: events,
+        keySources: (keySource.map { [$0] } ?? []) + otherKeySources, kinds: AgentTables.kinds,
+        kept: AgentTables.kept, tables: tables.published, watchers: tables.watchers, events: events,
         repeatsBegan: { [clock = environment.clock] in
           settling.set(clock.boot() + AuditRecorder.repeatPause) {
             guard let vault = vaultHandle.value else { return nil }

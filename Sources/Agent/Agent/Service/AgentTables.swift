@@ -5,10 +5,20 @@ internal import AgentPorts
 internal import AgentRecords
 internal import AgentStore
 internal import AgentUpkeep
+package import AgentVault
 internal import Secrets
 
 /// The tables of all features, and what each needs of another one. A feature with a new table adds it here.
-struct AgentTables: Sendable {
+package struct AgentTables: Sendable {
+  /// The kinds of records that the features keep, in the order of their numbers. A new one takes the number after the
+  /// last. What is missing here is the vault's own, or stays unused.
+  package static let kinds = DeclaredKinds([
+    .profile, .grant, .intent, .staged, .idToken, .accessTokens, .programSecret, .programSecretNames, .stepUp,
+    .snapshot, .provider, .activeAccount, .outbox, .trustedTime, .erasure, .policy, .callerGrant, .operation,
+    .operationContent, .operationAnswer, .operationTally, .operationTraces, .rule, .roleCredentials, .budget,
+    .policyBundle, .policySource, .administratorPolicy, .importJournal, .spentAttempts,
+  ])
+
   /// What the features keep in memory of the open vault.
   static let kept: [any VaultTable.Type] = [
     AccountTable.self, ProviderTable.self, RuleTable.self, OperationTable.self, ImportTable.self,

@@ -3,10 +3,15 @@ package import AgentModel
 internal import AgentPorts
 internal import AgentRecords
 package import AgentStore
-internal import AgentVault
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
+
+extension DeclaredKind {
+  /// The uses of one capability in the last hour (docs/offline.md, Budgets).
+  package static let budget = DeclaredKind(47, under: .token)
+}
 
 /// A use of a capability that has a budget (docs/offline.md, Budgets).
 package struct BudgetUse: Hashable, Sendable {
@@ -103,4 +108,9 @@ extension BudgetWindow {
     guard let read else { return nil }
     self = read
   }
+}
+
+extension RecordPlaces {
+  /// Of the uses of a capability, in any account.
+  fileprivate func budget(_ capability: String) -> [UInt8] { place("budget", capability) }
 }

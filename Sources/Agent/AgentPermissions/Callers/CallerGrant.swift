@@ -1,9 +1,15 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
+
+extension DeclaredKind {
+  /// A caller's grant (docs/callers.md, Grants), without its secret.
+  package static let callerGrant = DeclaredKind(27, under: .vault, [.counted, .answersForItself])
+}
 
 /// A program's permissions: methods, accounts and an end (docs/callers.md, Grants). Only that program knows the secret
 /// that opens the grant; the agent keeps its hash.

@@ -1,10 +1,17 @@
 package import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
+
+extension DeclaredKind {
+  /// The organisation's policy bundle in force (docs/policy-bundles.md).
+  package static let policyBundle = DeclaredKind(52, under: .vault, [.counted, .answersForItself])
+  /// The agent's id, and the last confirmation by the policy source.
+  package static let policySource = DeclaredKind(53, under: .vault, .answersForItself)
+}
 
 /// The bundle in force, sealed in the vault, so that it holds over restarts and without a network.
 package struct KeptBundle: Sendable {

@@ -36,7 +36,7 @@ package struct PolicySourceStore {
     try readable(.policySource).flatMap { PolicySourceState($0) }
   }
 
-  private func readable(_ kind: RecordKind) throws(AgentFailure) -> Secret? {
+  private func readable(_ kind: DeclaredKind) throws(AgentFailure) -> Secret? {
     try vault.withRecords { (records) throws(VaultFailure) in try records.readEach(kind).first?.plain }
   }
 

@@ -8,6 +8,11 @@ package import JSONRPC
 internal import SecretJSON
 package import Secrets
 
+extension DeclaredKind {
+  /// A policy document, as it was written.
+  package static let policy = DeclaredKind(21, under: .vault, [.counted, .answersForItself])
+}
+
 /// A policy: its document as written.
 package struct StoredPolicy: Sendable {
   package var name: String
@@ -147,4 +152,8 @@ extension Vault {
     guard let policy = StoredPolicy(plain) else { throw .integrity }
     return policy
   }
+}
+
+extension RecordPlaces {
+  package func policy(_ name: String) -> [UInt8] { place("policy", name) }
 }

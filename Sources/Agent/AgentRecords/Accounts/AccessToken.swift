@@ -2,9 +2,15 @@ internal import AgentCore
 package import AgentModel
 package import AgentOAuth
 package import AgentPorts
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
+
+extension DeclaredKind {
+  /// Access tokens, where the provider is marked `persistAccessTokens`.
+  package static let accessTokens = DeclaredKind(8, under: .token, .untilSignOut)
+}
 
 /// An issued access token, with the data of its response.
 package struct AccessToken: Sendable {

@@ -2,10 +2,15 @@ package import AgentCore
 package import AgentModel
 package import AgentOAuth
 package import AgentPorts
-internal import AgentVault
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
+
+extension DeclaredKind {
+  /// The identity of an account, for lists and look-ups.
+  package static let profile = DeclaredKind(3, under: .directory, .counted)
+}
 
 /// The identity of an account, for lists and look-ups. Stored apart from its tokens, so that it stays readable when
 /// they are gone or sealed.

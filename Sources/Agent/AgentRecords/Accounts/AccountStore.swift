@@ -1,9 +1,14 @@
 package import AgentModel
 internal import AgentPorts
 package import AgentStore
-internal import AgentVault
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
+
+extension DeclaredKind {
+  /// The active account.
+  package static let activeAccount = DeclaredKind(17, under: .vault, .answersForItself)
+}
 
 extension OpenVault {
   package var accounts: AccountStore { AccountStore(vault: self) }

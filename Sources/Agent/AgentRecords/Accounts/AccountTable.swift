@@ -26,7 +26,7 @@ package final class AccountTable: VaultTable {
     var profiles = AccountProfiles(minimumCapacity: try records.ledger().count)
     var damaged: Set<PartitionID> = []
     var last: AccountProfile?
-    try records.forEachProfile { partition, plain in
+    try records.forEachPartition(by: .profile) { partition, plain in
       guard var profile = plain.flatMap({ AccountProfile($0, partition: partition) }) else {
         damaged.insert(partition)
         return

@@ -1,9 +1,17 @@
 package import AgentCore
 package import AgentModel
 package import AgentOAuth
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
+
+extension DeclaredKind {
+  /// The refresh token and the grant's health.
+  package static let grant = DeclaredKind(4, under: .token, [.counted, .untilSignOut])
+  /// Written before a refresh token is sent (docs/tokens.md, Journal).
+  package static let intent = DeclaredKind(5, under: .token, .untilSignOut)
+}
 
 /// Whether an account's tokens are bound to its key. The raw values are those of the contract.
 package enum TokenBinding: String, Sendable, CaseIterable {

@@ -22,3 +22,13 @@ extension OpenVault {
     return candidates.first { $0.identity == erased }
   }
 }
+
+extension RecordPlaces {
+  /// A digest by which an erased person is recognised and can't be read: without the vault's key a subject can't be
+  /// guessed from it. It outlives the root key, like all places.
+  fileprivate func digest(of identity: Identity, at provider: ProviderName) -> [UInt8] {
+    let parts = [provider.text, identity.issuer, identity.tenant ?? "", identity.subject]
+    // Each with its length, so that no two identities read the same.
+    return place("erased identity", parts.map { "\($0.utf8.count):\($0)" }.joined())
+  }
+}

@@ -3,8 +3,15 @@ package import AgentModel
 package import AgentOAuth
 package import AgentPorts
 package import AgentStore
-internal import AgentVault
+package import AgentVault
 package import Secrets
+
+extension DeclaredKind {
+  /// The provider's raw answer, before it is read (docs/tokens.md, Journal, 3).
+  package static let staged = DeclaredKind(6, under: .token, .untilSignOut)
+  /// The last ID token, for `id_token_hint` and for the claims that later ID tokens must repeat.
+  package static let idToken = DeclaredKind(7, under: .token, .untilSignOut)
+}
 
 extension OpenVault {
   package var journal: ExchangeJournal { ExchangeJournal(vault: self) }

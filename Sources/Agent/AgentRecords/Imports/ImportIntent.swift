@@ -1,9 +1,15 @@
 package import AgentCore
 package import AgentModel
 package import AgentOAuth
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
+
+extension DeclaredKind {
+  /// An import under way, and the provider's raw answer to it (docs/tokens.md, Imports).
+  package static let importJournal = DeclaredKind(55, under: .vault, .answersForItself)
+}
 
 /// An import's request in the journal (docs/tokens.md, Imports). It holds no secret.
 package struct ImportIntent: Sendable {

@@ -1,9 +1,17 @@
 package import AgentCore
 package import AgentModel
 package import AgentStore
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
+
+extension DeclaredKind {
+  /// A queued operation, its content, and the answer to its request.
+  package static let operation = DeclaredKind(35, under: .data)
+  package static let operationContent = DeclaredKind(36, under: .data)
+  package static let operationAnswer = DeclaredKind(37, under: .data)
+}
 
 /// A queued operation as it is stored, without its content and its answer, which have records of their own: a change
 /// of its status writes little. Its moments are of its provider's timeline.

@@ -7,6 +7,12 @@ internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
 
+extension DeclaredKind {
+  /// How many operations of an account are pending. It changes when one is enqueued and when it ends: an old copy would
+  /// deliver one again.
+  package static let operationTally = DeclaredKind(38, under: .vault, [.counted, .answersForItself])
+}
+
 /// The operations of an account that is erased.
 package struct OrphanedOperations: Sendable {
   /// The changes of their statuses.

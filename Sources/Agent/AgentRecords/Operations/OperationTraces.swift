@@ -7,6 +7,11 @@ internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
 
+extension DeclaredKind {
+  /// What stays of the operations that a PIN seals if they are lost.
+  package static let operationTraces = DeclaredKind(44, under: .vault, .answersForItself)
+}
+
 extension OpenVault {
   package var operationTraces: OperationTraces { OperationTraces(vault: self) }
 }

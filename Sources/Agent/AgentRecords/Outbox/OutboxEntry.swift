@@ -1,9 +1,15 @@
 package import AgentCore
 package import AgentModel
 package import AgentOAuth
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
+
+extension DeclaredKind {
+  /// Tokens that must still be revoked.
+  package static let outbox = DeclaredKind(18, under: .outbox, .counted)
+}
 
 /// A token that must still be revoked, with all that this takes: its account and its provider may be removed by then.
 package struct OutboxEntry: Sendable {

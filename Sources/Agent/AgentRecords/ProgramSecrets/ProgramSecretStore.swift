@@ -2,10 +2,17 @@ internal import AgentCore
 package import AgentModel
 internal import AgentPorts
 package import AgentStore
-internal import AgentVault
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
+
+extension DeclaredKind {
+  /// A value that a client program keeps with the account, and the names of all of them.
+  package static let programSecret = DeclaredKind(
+    9, under: .data, .counted, copied: .named { places, name in places.programSecret(name) })
+  package static let programSecretNames = DeclaredKind(10, under: .data, .counted, copied: .single)
+}
 
 extension OpenVault {
   package var programSecrets: ProgramSecretStore { ProgramSecretStore(vault: self) }
@@ -112,4 +119,9 @@ package struct ProgramSecretStore {
   private static func record(_ names: Set<String>) -> Secret {
     SecretJSON.write { $0.member("names", names.sorted()) }
   }
+}
+
+extension RecordPlaces {
+  /// Of a value that a client program keeps, in any account.
+  func programSecret(_ name: String) -> [UInt8] { place("client secret", name) }
 }

@@ -5,6 +5,11 @@ package import AgentStore
 package import AgentVault
 internal import Secrets
 
+extension DeclaredKind {
+  /// A configured provider, with its client secret and its metadata.
+  package static let provider = DeclaredKind(16, under: .vault, [.counted, .answersForItself])
+}
+
 extension OpenVault {
   package var providers: ProviderStore { ProviderStore(vault: self) }
 }
@@ -155,4 +160,8 @@ package struct ProviderStore {
   package func place(of provider: ProviderName) throws(AgentFailure) -> [UInt8] {
     try vault.withRecords { (records) throws(VaultFailure) in try records.places().provider(provider) }
   }
+}
+
+extension RecordPlaces {
+  package func provider(_ name: ProviderName) -> [UInt8] { place("provider", name.text) }
 }

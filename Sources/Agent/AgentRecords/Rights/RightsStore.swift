@@ -5,6 +5,11 @@ package import AgentStore
 package import AgentVault
 internal import Secrets
 
+extension DeclaredKind {
+  /// The snapshot of the person's rights, from the provider's last report.
+  package static let snapshot = DeclaredKind(12, under: .token)
+}
+
 extension OpenVault {
   package var rights: RightsStore { RightsStore(vault: self) }
 }

@@ -1,9 +1,15 @@
 package import AgentCore
 package import AgentModel
 internal import AgentOAuth
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
+
+extension DeclaredKind {
+  /// The credentials of roles that an ID token was exchanged for (docs/desktop.md, AWS).
+  package static let roleCredentials = DeclaredKind(46, under: .token, .untilSignOut)
+}
 
 /// The credentials of a role that an account keeps until near their end (docs/desktop.md, AWS).
 package struct KeptRole: Sendable {

@@ -1,8 +1,14 @@
 package import AgentCore
 package import AgentModel
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
+
+extension DeclaredKind {
+  /// Which account answers for a URL (docs/desktop.md, Which account).
+  package static let rule = DeclaredKind(45, under: .vault, [.counted, .answersForItself])
+}
 
 /// A rule of the person: which account answers for the URLs of a pattern (docs/desktop.md, Which account).
 package struct AccountRule: Sendable {

@@ -36,7 +36,7 @@ extension AccountTable {
     profile.signInStatus = .signedOutSoft
     profile.noteState(after: nil, at: now)
     var changes: [VaultChange] = [.put(profile.partition, .profile, profile.record)]
-    changes += SignOutStore.tokenRecords.map { .delete(profile.partition, $0) }
+    changes += records.kinds.untilSignOut.map { .delete(profile.partition, $0) }
     if profile.hasStepUp, !isLocked {
       let operations = try operations(of: profile, in: records)
       changes += [.lockData(profile.partition)] + OperationTraces.putting(operations, of: profile.id)
@@ -57,7 +57,7 @@ extension AccountTable {
 
   private static func profiles(in records: Vault) throws(VaultFailure) -> [AccountProfile] {
     var found: [AccountProfile] = []
-    try records.forEachProfile { partition, plain in
+    try records.forEachPartition(by: .profile) { partition, plain in
       if let profile = plain.flatMap({ AccountProfile($0, partition: partition) }) { found.append(profile) }
     }
     return found

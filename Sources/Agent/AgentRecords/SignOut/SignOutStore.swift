@@ -35,9 +35,6 @@ package struct SignedOut: Sendable {
 package struct SignOutStore {
   package let vault: OpenVault
 
-  /// The records that an account has only while it is signed in.
-  static let tokenRecords = [RecordKind.grant, .intent, .staged, .idToken, .accessTokens, .roleCredentials]
-
   /// `staysOffline`: the revocation waits until the network may be back. `accessTokens` are those in memory, with their
   /// remaining lifetimes.
   package func signOut(
@@ -131,7 +128,8 @@ package struct SignOutStore {
       return (
         profile,
         (
-          [.put(old, .profile, profile.record)] + Self.tokenRecords.map { .delete(old, $0) } + underPIN
+          [.put(old, .profile, profile.record)] + vault.records.kinds.untilSignOut.map { .delete(old, $0) }
+            + underPIN
             + (underPIN.isEmpty ? [] : vault.operationTraces.putting(before)),
           underPIN.isEmpty ? nil : .values
         )

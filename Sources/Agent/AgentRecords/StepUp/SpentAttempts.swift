@@ -1,8 +1,14 @@
 internal import AgentCore
+internal import AgentModel
 internal import AgentPorts
 package import AgentStore
 package import AgentVault
 internal import Secrets
+
+extension DeclaredKind {
+  /// The spent attempts at a PIN (`SpentAttempts`).
+  package static let spentAttempts = DeclaredKind(56, under: .vault, [.counted, .answersForItself])
+}
 
 extension OpenVault {
   package var spentAttempts: SpentAttempts { SpentAttempts(vault: self) }
@@ -25,7 +31,7 @@ package struct SpentAttempts {
       let place = try records.places().spentAttempts(at: lock.commitment)
       var isKnown = true
       do throws(VaultFailure) {
-        let plain = try records.read(.vault, .spentTries, id: place)
+        let plain = try records.read(.vault, .spentAttempts, id: place)
         isKnown = plain != nil
         if let noted = plain.flatMap({ StepUpRecord($0) })?.attempts {
           if noted == record.attempts { return [] }
@@ -34,10 +40,10 @@ package struct SpentAttempts {
       } catch .integrity {
         // A damaged note is replaced: it must not end all attempts.
       }
-      guard record.attempts.spent > 0 else { return isKnown ? [.delete(.vault, .spentTries, id: place)] : [] }
-      var changes: [VaultChange] = [.put(.vault, .spentTries, id: place, record.tombstone.sealable)]
+      guard record.attempts.spent > 0 else { return isKnown ? [.delete(.vault, .spentAttempts, id: place)] : [] }
+      var changes: [VaultChange] = [.put(.vault, .spentAttempts, id: place, record.tombstone.sealable)]
       if !isKnown, let other = try noteInTheWay(in: records) {
-        changes.append(.delete(.vault, .spentTries, id: other))
+        changes.append(.delete(.vault, .spentAttempts, id: other))
       }
       return changes
     }
@@ -54,7 +60,7 @@ package struct SpentAttempts {
     guard let lock = record.lock else { return record }
     return try vault.withRecords { (records) throws(VaultFailure) in
       guard
-        let plain = try records.read(.vault, .spentTries, id: try records.places().spentAttempts(at: lock.commitment))
+        let plain = try records.read(.vault, .spentAttempts, id: try records.places().spentAttempts(at: lock.commitment))
       else { return record }
       guard let noted = StepUpRecord(plain) else { throw .integrity }
       var known = record
@@ -64,7 +70,7 @@ package struct SpentAttempts {
   }
 
   private func noteInTheWay(in records: Vault) throws(VaultFailure) -> [UInt8]? {
-    let notes = try records.readEach(.spentTries)
+    let notes = try records.readEach(.spentAttempts)
     guard notes.count >= Self.most else { return nil }
     return notes.min { spent($0.plain) < spent($1.plain) }?.id
   }
@@ -72,5 +78,12 @@ package struct SpentAttempts {
   /// A damaged note goes last: a backup of its PIN is not restored.
   private func spent(_ plain: Secret?) -> Int {
     plain.flatMap { StepUpRecord($0) }?.attempts.spent ?? StepUpAttempts.maximum
+  }
+}
+
+extension RecordPlaces {
+  /// Of the spent tries at a PIN, by its commitment, which no other PIN has.
+  fileprivate func spentAttempts(at commitment: [UInt8]) -> [UInt8] {
+    place("spent tries", Base64URL.encode(commitment))
   }
 }

@@ -1,9 +1,15 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
+
+extension DeclaredKind {
+  /// The PIN's verifier, the tries that are left, and the data key under the PIN (docs/offline.md, Step-up).
+  package static let stepUp = DeclaredKind(11, under: .token, [.counted, .wrapsDataKey])
+}
 
 /// The durable part of an account's proof of presence. A destroyed proof leaves its count behind, so that a person
 /// can't set a new one in its place before signing in again.

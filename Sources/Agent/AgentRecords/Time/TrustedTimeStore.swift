@@ -7,6 +7,11 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
+extension DeclaredKind {
+  /// The last known time (docs/offline.md, Time): the sealed high-water mark.
+  package static let trustedTime = DeclaredKind(19, under: .vault)
+}
+
 extension OpenVault {
   package var trustedTime: TrustedTimeStore { TrustedTimeStore(time: time) }
 }

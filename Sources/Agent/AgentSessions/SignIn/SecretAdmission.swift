@@ -143,3 +143,11 @@ package struct SecretAdmission: Sendable {
       || text.contains { $0 < 0x20 || $0 == 0x7F }
   }
 }
+
+extension RecordPlaces {
+  /// A digest by which a secret is recognised where its provider names no person. `print`: its SHA-256, since no copy of
+  /// the secret may stay in memory.
+  fileprivate func secret(_ print: [UInt8], at provider: ProviderName) -> [UInt8] {
+    place("secret", provider.text + "\n" + Base64URL.encode(print))
+  }
+}

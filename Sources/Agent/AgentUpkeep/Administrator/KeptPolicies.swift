@@ -2,10 +2,15 @@ internal import AgentCore
 internal import AgentPermissions
 internal import AgentPorts
 internal import AgentStore
-internal import AgentVault
+package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
+
+extension DeclaredKind {
+  /// A policy of the administrator's files as it was good last (docs/administrator.md).
+  package static let administratorPolicy = DeclaredKind(54, under: .vault, [.counted, .answersForItself])
+}
 
 extension OpenVault {
   var administratorPolicies: KeptPolicies { KeptPolicies(vault: self) }

@@ -88,7 +88,7 @@ package actor BackupCoordinator {
     defer { draft.close() }
     let target: Vault
     do throws(BackupFormat.Failure) {
-      target = try BackupFormat.seal(draft, by: passphrase)
+      target = try BackupFormat.seal(draft, vault.dependencies.kinds, by: passphrase)
     } catch {
       throw .backup(error)
     }
@@ -179,7 +179,7 @@ package actor BackupCoordinator {
       } catch {
         throw .store(error)
       }
-      let opened = try BackupFormat.open(store, by: passphrase)
+      let opened = try BackupFormat.open(store, vault.dependencies.kinds, by: passphrase)
       await vault.endRestoreAttempt(wasWrong: false)
       return opened
     } catch {

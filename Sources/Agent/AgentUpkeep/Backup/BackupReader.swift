@@ -4,9 +4,7 @@ internal import AgentOAuth
 internal import AgentPermissions
 internal import AgentPorts
 package import AgentRecords
-internal import AgentVault
-internal import JSONRPC
-internal import SecretJSON
+package import AgentVault
 package import Secrets
 
 /// One account of a backup, to be restored into the live vault.
@@ -17,8 +15,8 @@ package struct BackedUpAccount: Sendable {
   /// The PIN's record, and its pepper.
   package var stepUp: (record: StepUpRecord, pepper: Secret)?
   package var kept: [(id: [UInt8], plain: Secret)]
-  package var secrets: [(name: String, plain: Secret)]
-  var secretNames: Secret?
+  /// What a backup takes over unread.
+  package var data: [(kind: DeclaredKind, plain: Secret)] = []
   /// Nil in a backup without refresh tokens.
   package var grant: Secret?
   var idToken: Secret?
@@ -58,7 +56,7 @@ struct BackupReader {
   func accounts() throws(VaultFailure) -> [PartitionID] {
     var found: [(PartitionID, Timestamp, AccountID)] = []
     var isDamaged = false
-    try vault.forEachProfile { partition, plain in
+    try vault.forEachPartition(by: .profile) { partition, plain in
       guard let profile = plain.flatMap({ AccountProfile($0, partition: partition) }) else {
         isDamaged = true
         return
@@ -84,8 +82,7 @@ struct BackupReader {
       var profile = AccountProfile(plain, partition: partition)
     else { throw .integrity }
     var account = BackedUpAccount(
-      profile: profile, kept: try vault.readAll(partition, .keptData), secrets: [],
-      secretNames: try vault.read(partition, .programSecretNames), grant: try vault.read(partition, .grant),
+      profile: profile, kept: try vault.readAll(partition, .keptData), grant: try vault.read(partition, .grant),
       idToken: try vault.read(partition, .idToken))
     if let plain = try vault.read(partition, .snapshot) {
       guard let rights = RightsMemory(plain) else { throw .integrity }
@@ -95,9 +92,12 @@ struct BackupReader {
       guard let record = StepUpRecord(plain), let pepper = try vault.read(partition, .pepper) else { throw .integrity }
       account.stepUp = (record, pepper)
     }
-    for (_, plain) in try vault.readAll(partition, .programSecret) {
-      guard let name = SecretJSON.read(plain, { $0["name"]?.string }) else { throw .integrity }
-      account.secrets.append((name, plain))
+    let places = try vault.places()
+    for kind in vault.kinds.copied {
+      for (_, plain) in try vault.readAll(partition, kind) {
+        _ = try kind.id(of: plain, by: places)
+        account.data.append((kind, plain))
+      }
     }
     if account.grant == nil, profile.signInStatus == .signedIn { profile.signInStatus = .signedOutSoft }
     account.profile = profile

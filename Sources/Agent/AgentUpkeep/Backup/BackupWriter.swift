@@ -5,8 +5,6 @@ internal import AgentPermissions
 internal import AgentPorts
 internal import AgentRecords
 internal import AgentVault
-internal import JSONRPC
-internal import SecretJSON
 internal import Secrets
 
 /// Copies the durable part of one vault into another: accounts, configuration, and the data of programs. It leaves out
@@ -56,7 +54,7 @@ struct BackupWriter {
     }
     try target.apply(changes)
     var found: [(PartitionID, AccountID?)] = []
-    try source.forEachProfile { partition, plain in
+    try source.forEachPartition(by: .profile) { partition, plain in
       let profile = plain.flatMap { AccountProfile($0, partition: partition) }
       // Of an erased account there is nothing to keep: another vault could not even tell whose it was.
       guard profile?.isErased != true else { return }
@@ -127,13 +125,12 @@ struct BackupWriter {
     kept.hasStepUp = false
     // Data under a destroyed PIN can't be opened any more.
     guard try !source.isDataLocked(partition) else { return [] }
+    let places = try target.places()
     var changes: [VaultChange] = []
-    for (_, plain) in try source.readAll(partition, .programSecret) {
-      guard let name = SecretJSON.read(plain, { $0["name"]?.string }) else { throw .integrity }
-      changes.append(.put(partition, .programSecret, id: try target.places().programSecret(name), plain))
-    }
-    if let names = try source.read(partition, .programSecretNames) {
-      changes.append(.put(partition, .programSecretNames, names))
+    for kind in source.kinds.copied {
+      for (_, plain) in try source.readAll(partition, kind) {
+        changes.append(.put(partition, kind, id: try kind.id(of: plain, by: places), plain))
+      }
     }
     return changes
   }

@@ -145,10 +145,8 @@ extension BackedUpAccount {
     let partition = profile.partition
     var changes: [VaultChange] = [.put(partition, .profile, profile.record)]
     if let rights { changes.append(.put(partition, .snapshot, rights.asOfAnotherVault.record)) }
-    for (name, plain) in secrets {
-      changes.append(.put(partition, .programSecret, id: try vault.places().programSecret(name), plain))
-    }
-    if let secretNames { changes.append(.put(partition, .programSecretNames, secretNames)) }
+    let places = try vault.places()
+    for (kind, plain) in data { changes.append(.put(partition, kind, id: try kind.id(of: plain, by: places), plain)) }
     if let stepUp { changes.append(.put(partition, .stepUp, stepUp.record.sealable)) }
     // Data under a destroyed PIN can't be opened any more.
     if let stepUp, !stepUp.record.isDestroyed {
