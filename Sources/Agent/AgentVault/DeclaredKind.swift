@@ -1,7 +1,4 @@
 package import AgentPorts
-internal import JSONRPC
-internal import SecretJSON
-package import Secrets
 
 /// A kind of records as a feature declares it, in its own folder. `AgentTables` lists those of all features.
 ///
@@ -10,13 +7,14 @@ package struct DeclaredKind: Sendable {
   package let number: RecordKind
   package let keyClass: KeyClass
   package let traits: Traits
-  private let copying: Copying
+  /// Goes into the ids of records that are found by a name (`RecordPlaces`). Empty for others.
+  let label: StaticString
 
-  package init(_ number: UInt16, under keyClass: KeyClass, _ traits: Traits = [], copied copying: Copying = .none) {
+  package init(_ number: UInt16, under keyClass: KeyClass, _ traits: Traits = [], named label: StaticString = "") {
     self.number = RecordKind(rawValue: number)
     self.keyClass = keyClass
     self.traits = traits
-    self.copying = copying
+    self.label = label
   }
 
   /// The class of the key that seals a record of this kind. `data` is for secrets of a person's programs: with a PIN, a
@@ -36,17 +34,12 @@ package struct DeclaredKind: Sendable {
     package static let untilSignOut = Traits(rawValue: 4)
     /// It has the account's data key under the person's PIN.
     package static let wrapsDataKey = Traits(rawValue: 8)
+    /// A backup takes the record over unread: it may be under the person's PIN.
+    package static let copied = Traits(rawValue: 16)
   }
 
-  /// How a backup takes over records that it does not read, and can't while they are under a PIN.
-  package enum Copying: Sendable {
-    /// Not at all, or by a plan of its own (`BackupWriter`).
-    case none
-    /// An account has one.
-    case single
-    /// The content has a name, by which another vault finds the record.
-    case named(@Sendable (RecordPlaces, String) -> [UInt8])
-  }
+  var isCounted: Bool { traits.contains(.counted) }
+  var answersForItself: Bool { traits.contains(.answersForItself) }
 }
 
 extension RecordKey {
@@ -57,21 +50,4 @@ extension RecordKey {
 
 extension DeclaredKind: Equatable {
   package static func == (a: DeclaredKind, b: DeclaredKind) -> Bool { a.number == b.number }
-}
-
-extension DeclaredKind {
-  var isCounted: Bool { traits.contains(.counted) }
-  var answersForItself: Bool { traits.contains(.answersForItself) }
-  var isCopied: Bool { if case .none = copying { false } else { true } }
-
-  /// The id in another vault of a record that a backup took over.
-  package func id(of plain: Secret, by places: RecordPlaces) throws(VaultFailure) -> [UInt8] {
-    switch copying {
-    case .none: throw .integrity
-    case .single: return []
-    case .named(let place):
-      guard let name = SecretJSON.read(plain, { $0["name"]?.string }) else { throw .integrity }
-      return place(places, name)
-    }
-  }
 }

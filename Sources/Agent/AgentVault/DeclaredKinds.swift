@@ -36,5 +36,5 @@ package struct DeclaredKinds: Sendable {
   package var untilSignOut: [DeclaredKind] { all.filter { $0.traits.contains(.untilSignOut) } }
 
   /// What a backup takes over unread.
-  package var copied: [DeclaredKind] { all.filter(\.isCopied) }
+  package var copied: [DeclaredKind] { all.filter { $0.traits.contains(.copied) } }
 }

@@ -98,7 +98,7 @@ package struct KeptRecords {
       let opened = try kept.open(by: dataKey)
       changes.append(.delete(partition, .keptData, id: id))
       let kind = vault.kinds[kept.record.key.kind]
-      changes.append(.put(partition, kind, id: try kind.id(of: opened, by: places), opened))
+      changes.append(.put(partition, kind, id: try places.id(of: kind, copying: opened), opened))
     }
     return changes
   }

@@ -10,7 +10,7 @@ import Testing
 extension DeclaredKind {
   fileprivate static let vital = DeclaredKind(900, under: .vault)
   fileprivate static let independent = DeclaredKind(901, under: .vault, [.counted, .answersForItself])
-  fileprivate static let value = DeclaredKind(902, under: .data, copied: .named { $0.place("a value", $1) })
+  fileprivate static let value = DeclaredKind(902, under: .data, .copied, named: "a value")
 }
 
 /// What the vault knows of a kind of records is what its feature declares.
@@ -76,8 +76,8 @@ extension DeclaredKind {
     let vault = vault(try store())
     let places = try vault.places()
     let plain = Secret(text: #"{"name":"key"}"#)
-    #expect(try DeclaredKind.value.id(of: plain, by: places) == places.place("a value", "key"))
-    #expect(throws: VaultFailure.integrity) { try DeclaredKind.value.id(of: Secret(text: "{}"), by: places) }
-    #expect(throws: VaultFailure.integrity) { try DeclaredKind.vital.id(of: plain, by: places) }
+    #expect(try places.id(of: .value, copying: plain) == places.id(of: .value, "key"))
+    #expect(throws: VaultFailure.integrity) { try places.id(of: .value, copying: Secret(text: "{}")) }
+    #expect(throws: VaultFailure.integrity) { try places.id(of: .vital, copying: plain) }
   }
 }

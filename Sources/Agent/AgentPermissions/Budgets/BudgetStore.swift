@@ -10,7 +10,7 @@ internal import Secrets
 
 extension DeclaredKind {
   /// The uses of one capability in the last hour (docs/offline.md, Budgets).
-  package static let budget = DeclaredKind(47, under: .token)
+  package static let budget = DeclaredKind(47, under: .token, named: "budget")
 }
 
 /// A use of a capability that has a budget (docs/offline.md, Budgets).
@@ -46,7 +46,7 @@ package struct BudgetStore {
     let (now, bootID) = (vault.clock.boot(), vault.clock.bootID)
     guard let profile = vault.directory.profiles[account] else { return BudgetWindow(at: now, bootID: bootID) }
     let stored = try vault.withRecords(of: account) { (records) throws(VaultFailure) -> BudgetWindow? in
-      let place = try records.places().budget(capability)
+      let place = try records.places().id(of: .budget, capability)
       guard let plain = try records.read(profile.partition, .budget, id: place) else { return nil }
       guard let window = BudgetWindow(plain) else { throw .integrity }
       return window
@@ -77,7 +77,7 @@ package struct BudgetStore {
       guard let profile = vault.directory.profiles[key.account] else { continue }
       changes.append(
         try vault.withRecords(of: key.account) { (records) throws(VaultFailure) in
-          .put(profile.partition, .budget, id: try records.places().budget(key.capability), window.record)
+          .put(profile.partition, .budget, id: try records.places().id(of: .budget, key.capability), window.record)
         })
     }
     return changes
@@ -108,9 +108,4 @@ extension BudgetWindow {
     guard let read else { return nil }
     self = read
   }
-}
-
-extension RecordPlaces {
-  /// Of the uses of a capability, in any account.
-  fileprivate func budget(_ capability: String) -> [UInt8] { place("budget", capability) }
 }

@@ -10,7 +10,7 @@ package import Secrets
 
 extension DeclaredKind {
   /// A policy document, as it was written.
-  package static let policy = DeclaredKind(21, under: .vault, [.counted, .answersForItself])
+  package static let policy = DeclaredKind(21, under: .vault, [.counted, .answersForItself], named: "policy")
 }
 
 /// A policy: its document as written.
@@ -118,7 +118,7 @@ package struct PolicyStore {
 
   package func putting(_ policy: StoredPolicy) throws(AgentFailure) -> VaultChange {
     try vault.withRecords { (records) throws(VaultFailure) in
-      .put(.vault, .policy, id: try records.places().policy(policy.name), policy.record)
+      .put(.vault, .policy, id: try records.places().id(of: .policy, policy.name), policy.record)
     }
   }
 }
@@ -141,19 +141,15 @@ extension Vault {
       }
     }
     guard !unreadable.isEmpty else { return documents }
-    for name in names.union([PolicyCache.defaultName]) where unreadable.contains(try places().policy(name)) {
+    for name in names.union([PolicyCache.defaultName]) where unreadable.contains(try places().id(of: .policy, name)) {
       documents.updateValue(nil, forKey: name)
     }
     return documents
   }
 
   fileprivate func policy(named name: String) throws(VaultFailure) -> StoredPolicy? {
-    guard let plain = try read(.vault, .policy, id: places().policy(name)) else { return nil }
+    guard let plain = try read(.vault, .policy, id: places().id(of: .policy, name)) else { return nil }
     guard let policy = StoredPolicy(plain) else { throw .integrity }
     return policy
   }
-}
-
-extension RecordPlaces {
-  package func policy(_ name: String) -> [UInt8] { place("policy", name) }
 }

@@ -9,9 +9,8 @@ package import Secrets
 
 extension DeclaredKind {
   /// A value that a client program keeps with the account, and the names of all of them.
-  package static let programSecret = DeclaredKind(
-    9, under: .data, .counted, copied: .named { places, name in places.programSecret(name) })
-  package static let programSecretNames = DeclaredKind(10, under: .data, .counted, copied: .single)
+  package static let programSecret = DeclaredKind(9, under: .data, [.counted, .copied], named: "client secret")
+  package static let programSecretNames = DeclaredKind(10, under: .data, [.counted, .copied])
 }
 
 extension OpenVault {
@@ -47,10 +46,8 @@ package struct ProgramSecretStore {
   package func value(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> (AccountID, Secret) {
     let profile = try given(selector)
     let found = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) -> Secret? in
-      guard let plain = try records.read(profile.partition, .programSecret, id: records.places().programSecret(name))
-      else {
-        return nil
-      }
+      let place = try records.places().id(of: .programSecret, name)
+      guard let plain = try records.read(profile.partition, .programSecret, id: place) else { return nil }
       guard let value = SecretJSON.read(plain, { $0["name"]?.string == name ? $0["value"]?.secret : nil }) else {
         throw .integrity
       }
@@ -106,7 +103,9 @@ package struct ProgramSecretStore {
   }
 
   private func place(of name: String, in profile: AccountProfile) throws(AgentFailure) -> [UInt8] {
-    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in try records.places().programSecret(name) }
+    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
+      try records.places().id(of: .programSecret, name)
+    }
   }
 
   private static func record(_ name: String, _ value: Secret) -> Secret {
@@ -119,9 +118,4 @@ package struct ProgramSecretStore {
   private static func record(_ names: Set<String>) -> Secret {
     SecretJSON.write { $0.member("names", names.sorted()) }
   }
-}
-
-extension RecordPlaces {
-  /// Of a value that a client program keeps, in any account.
-  func programSecret(_ name: String) -> [UInt8] { place("client secret", name) }
 }

@@ -7,7 +7,7 @@ internal import Secrets
 
 extension DeclaredKind {
   /// A configured provider, with its client secret and its metadata.
-  package static let provider = DeclaredKind(16, under: .vault, [.counted, .answersForItself])
+  package static let provider = DeclaredKind(16, under: .vault, [.counted, .answersForItself], named: "provider")
 }
 
 extension OpenVault {
@@ -158,10 +158,6 @@ package struct ProviderStore {
   }
 
   package func place(of provider: ProviderName) throws(AgentFailure) -> [UInt8] {
-    try vault.withRecords { (records) throws(VaultFailure) in try records.places().provider(provider) }
+    try vault.withRecords { (records) throws(VaultFailure) in try records.places().id(of: .provider, provider.text) }
   }
-}
-
-extension RecordPlaces {
-  package func provider(_ name: ProviderName) -> [UInt8] { place("provider", name.text) }
 }

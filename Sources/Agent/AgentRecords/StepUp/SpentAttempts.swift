@@ -6,8 +6,8 @@ package import AgentVault
 internal import Secrets
 
 extension DeclaredKind {
-  /// The spent attempts at a PIN (`SpentAttempts`).
-  package static let spentAttempts = DeclaredKind(56, under: .vault, [.counted, .answersForItself])
+  /// The spent attempts at a PIN (`SpentAttempts`), named by its commitment, which no other PIN has.
+  package static let spentAttempts = DeclaredKind(56, under: .vault, [.counted, .answersForItself], named: "spent tries")
 }
 
 extension OpenVault {
@@ -28,7 +28,7 @@ package struct SpentAttempts {
   package func noting(_ record: StepUpRecord?, wasRight: Bool = false) throws(AgentFailure) -> [VaultChange] {
     guard var record, let lock = record.lock else { return [] }
     return try vault.withRecords { (records) throws(VaultFailure) in
-      let place = try records.places().spentAttempts(at: lock.commitment)
+      let place = try records.places().id(of: .spentAttempts, Base64URL.encode(lock.commitment))
       var isKnown = true
       do throws(VaultFailure) {
         let plain = try records.read(.vault, .spentAttempts, id: place)
@@ -59,9 +59,8 @@ package struct SpentAttempts {
   package func including(_ record: StepUpRecord) throws(AgentFailure) -> StepUpRecord {
     guard let lock = record.lock else { return record }
     return try vault.withRecords { (records) throws(VaultFailure) in
-      guard
-        let plain = try records.read(.vault, .spentAttempts, id: try records.places().spentAttempts(at: lock.commitment))
-      else { return record }
+      let place = try records.places().id(of: .spentAttempts, Base64URL.encode(lock.commitment))
+      guard let plain = try records.read(.vault, .spentAttempts, id: place) else { return record }
       guard let noted = StepUpRecord(plain) else { throw .integrity }
       var known = record
       known.attempts = record.attempts.after(noted.attempts)
@@ -78,12 +77,5 @@ package struct SpentAttempts {
   /// A damaged note goes last: a backup of its PIN is not restored.
   private func spent(_ plain: Secret?) -> Int {
     plain.flatMap { StepUpRecord($0) }?.attempts.spent ?? StepUpAttempts.maximum
-  }
-}
-
-extension RecordPlaces {
-  /// Of the spent tries at a PIN, by its commitment, which no other PIN has.
-  fileprivate func spentAttempts(at commitment: [UInt8]) -> [UInt8] {
-    place("spent tries", Base64URL.encode(commitment))
   }
 }

@@ -30,7 +30,9 @@ struct KeptPolicies {
     var (changes, places): ([VaultChange], Set<[UInt8]>) = ([], [])
     for policy in policies {
       guard let document = policy.document, case .file(let path) = policy.source else { continue }
-      let place = try vault.withRecords { (records) throws(VaultFailure) in try records.places().policy(document.name) }
+      let place = try vault.withRecords { (records) throws(VaultFailure) in
+        try records.places().id(of: .policy, document.name)
+      }
       places.insert(place)
       let before = kept.first { $0.place == place }?.policy
       if before?.document == document, before?.source == policy.source { continue }

@@ -95,7 +95,7 @@ struct BackupReader {
     let places = try vault.places()
     for kind in vault.kinds.copied {
       for (_, plain) in try vault.readAll(partition, kind) {
-        _ = try kind.id(of: plain, by: places)
+        _ = try places.id(of: kind, copying: plain)
         account.data.append((kind, plain))
       }
     }

@@ -36,7 +36,8 @@ struct BackupWriter {
         skipped.append(SkippedItem(kind: .provider, name: "a provider", reason: .damaged))
         continue
       }
-      changes.append(.put(.vault, .provider, id: try target.places().provider(provider.configuration.name), plain))
+      let place = try target.places().id(of: .provider, provider.configuration.name.text)
+      changes.append(.put(.vault, .provider, id: place, plain))
       providers += 1
     }
     for (_, plain) in try source.readEach(.policy) {
@@ -44,7 +45,7 @@ struct BackupWriter {
         skipped.append(SkippedItem(kind: .policy, name: "a policy", reason: .damaged))
         continue
       }
-      changes.append(.put(.vault, .policy, id: try target.places().policy(policy.name), policy.record))
+      changes.append(.put(.vault, .policy, id: try target.places().id(of: .policy, policy.name), policy.record))
       policies += 1
     }
     for (id, plain) in try source.readEach(.rule) {
@@ -129,7 +130,7 @@ struct BackupWriter {
     var changes: [VaultChange] = []
     for kind in source.kinds.copied {
       for (_, plain) in try source.readAll(partition, kind) {
-        changes.append(.put(partition, kind, id: try kind.id(of: plain, by: places), plain))
+        changes.append(.put(partition, kind, id: try places.id(of: kind, copying: plain), plain))
       }
     }
     return changes

@@ -146,7 +146,9 @@ extension BackedUpAccount {
     var changes: [VaultChange] = [.put(partition, .profile, profile.record)]
     if let rights { changes.append(.put(partition, .snapshot, rights.asOfAnotherVault.record)) }
     let places = try vault.places()
-    for (kind, plain) in data { changes.append(.put(partition, kind, id: try kind.id(of: plain, by: places), plain)) }
+    for (kind, plain) in data {
+      changes.append(.put(partition, kind, id: try places.id(of: kind, copying: plain), plain))
+    }
     if let stepUp { changes.append(.put(partition, .stepUp, stepUp.record.sealable)) }
     // Data under a destroyed PIN can't be opened any more.
     if let stepUp, !stepUp.record.isDestroyed {
