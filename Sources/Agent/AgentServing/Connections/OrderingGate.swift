@@ -1,6 +1,20 @@
 internal import Synchronization
 
 /// Lets later requests of a connection wait for one that must be answered first (a method's `ordering` in the schema).
+///
+/// The whole order of the requests of one connection, and where each rule stands (docs/protocol.md, Ordering):
+///
+/// 1. One thread takes the lines as they were read, and the members of a batch one by one: `Connection`.
+/// 2. A request with an answer in memory is answered at once, if none waits before it: `CachedAnswers`, which asks
+///    `RequestDispatcher.mayAnswerNow`.
+/// 3. `$/cancel`, an unknown method and wrong params are done as they are read: `RequestDispatcher`.
+/// 4. Every other request takes a place. Without a free one it waits, in the order of reading: `RequestsInFlight`.
+/// 5. With its place it comes to this gate. `ordering: connection` says that what comes later waits for its answer: an
+///    `OrderedMethodHandler` is done and answered at its turn, without a task; any other handler of such a method is a
+///    barrier. The rest runs concurrently (`PreparedCall`), and each is answered when it ends.
+///
+/// Connections have no order between them. What two requests do to one account is in the order of their commits
+/// (`VaultActor`).
 package final class OrderingGate: Sendable {
 
   package init() {}

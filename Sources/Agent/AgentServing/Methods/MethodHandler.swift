@@ -120,7 +120,9 @@ struct ServedMethod: Sendable {
     }
     self.init(admission) { (node) throws(ParamsProblem) in
       let params = try Handler.Method.Params.read(node)
-      return .concurrent(admission.run(handler, params), isBarrier: false) { call, cancellation, ended in
+      return .concurrent(
+        admission.run(handler, params), isBarrier: admission.info.ordering == .connection
+      ) { call, cancellation, ended in
         guard case .trusted = call.access else { return false }
         return Handler.begin(params, call, cancellation) { ended($0.map({ counted($0) }, { RPCError($0) })) }
       }
@@ -130,8 +132,10 @@ struct ServedMethod: Sendable {
   /// The reading thread checks none of what params name: such a method has its own way.
   @_semantics("optimize.sil.specialize.generic.never")
   init<Handler: OrderedMethodHandler>(ordered handler: Handler.Type, reaches reached: Reached<Handler.Method.Params>) {
-    precondition(reached.require == nil, "\(Handler.Method.info.name) reaches what is checked in a task")
-    let admission = Admission(Handler.Method.info, reached, [])
+    let info = Handler.Method.info
+    precondition(reached.require == nil, "\(info.name) reaches what is checked in a task")
+    precondition(info.ordering == .connection, "\(info.name) is served in an order that its schema does not say")
+    let admission = Admission(info, reached, [])
     self.init(admission) { (node) throws(ParamsProblem) in
       let params = try Handler.Method.Params.read(node)
       let run: @Sendable (Call) throws(RPCError) -> any WireWritable = { (call) throws(RPCError) in
