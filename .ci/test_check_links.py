@@ -56,6 +56,22 @@ class CheckLinks(unittest.TestCase):
         self.assert_fails("docs/other.md", "[a](tokens.md#outbox)\n", 1, "#outbox")
         self.assert_fails("docs/other.md", "[a](#outbox)\n", 1, "#outbox")
 
+    TABLE = "## Where is X\n\n| looking for | files |\n|---|---|\n"
+
+    def test_a_row_that_names_one_file_passes(self):
+        files = {"Sources/A/Vault.swift": "", "Sources/A/Pause.swift": "", "Sources/B/Pause.swift": ""}
+        for row in ("`Vault`", "`Pause` in `Sources/A`", "`Sources/B/Pause.swift`", "`Vault.swift`, not `agent.hello`"):
+            self.assertEqual(self.problems(**files, **{"docs/map.md": f"{self.TABLE}| sealing | {row} |\n"}), [], row)
+
+    def test_a_row_that_names_no_file_or_several_fails(self):
+        files = {"Sources/A/Vault.swift": "", "Sources/A/Pause.swift": "", "Sources/B/Pause.swift": ""}
+        for row, word in (
+                ("`Sources/A`", "names no file"), ("`Vault` and `Pause`", "2 files are named `Pause.swift`"),
+                ("`Vault` and `Gone`", "no files are named `Gone.swift`")):
+            (problem,) = self.problems(**files, **{"docs/map.md": f"{self.TABLE}| sealing | {row} |\n"})
+            self.assertTrue(problem.startswith("docs/map.md:5: "), problem)
+            self.assertIn(word, problem)
+
     def test_citations_of_sections_pass(self):
         self.assert_passes(
             "Sources/A.swift",
