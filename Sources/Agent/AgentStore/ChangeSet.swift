@@ -11,7 +11,7 @@ package struct ChangeSet<Result> {
   /// The changes of `OpenVault` and the published tables once the transaction is durable.
   package var memory: [MemoryChange]
   /// The account that a failure of the commit names.
-  package var account: AccountID?
+  var account: AccountID?
   /// The erasure of this change: noted in the transaction, wiped from the log after it.
   package var erases: Erasure?
   /// True for a sign-out, an erasure and a new PIN: a backup in progress must not contain the state before it.

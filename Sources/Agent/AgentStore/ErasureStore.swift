@@ -1,4 +1,4 @@
-package import AgentModel
+internal import AgentModel
 internal import AgentPorts
 package import AgentVault
 internal import JSONRPC
@@ -25,7 +25,7 @@ package enum ErasureHoldUp: Sendable {
 /// Stores erasures. Erased rows leave the tables at once, and the files when their deleted bytes can be overwritten, which
 /// an open reader prevents (docs/sign-out.md, Modes). The note of an outstanding erasure is part of the erasing transaction.
 package struct ErasureStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   /// For the transaction that erases: the accounts whose data must still be erased from the files.
   func notes(of erasure: Erasure?) -> [VaultChange] {
@@ -42,7 +42,7 @@ package struct ErasureStore {
 
   /// Erases what deleted records left in the files. Returns the accounts whose last data is erased with it; nil if a
   /// reader prevents it.
-  package func finish() throws(AgentFailure) -> ChangeSet<[AccountID]>? {
+  func finish() throws(AgentFailure) -> ChangeSet<[AccountID]>? {
     let pending = try vault.withRecords { (records) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)]? in
       let pending = try records.readAll(.vault, .erasure)
       guard !pending.isEmpty else { return [] }

@@ -5,7 +5,7 @@ package import AgentVault
 /// The outside parts that the vault's own operations use.
 package struct VaultDependencies: Sendable {
   package let clock: any AgentClock
-  package let entropy: any Entropy
+  let entropy: any Entropy
   /// The protection chosen at the start, which a new vault gets: that of a key source, or `passphrase`, which has none.
   package let protection: String
   /// The key sources that open a slot without a person, the one chosen at the start first.
@@ -69,7 +69,7 @@ package final class OpenVault {
   package private(set) var inboxNumber: UInt64
   private let kept: VaultTables
 
-  package init(
+  init(
     _ records: Vault, slot: Int, unlockGeneration: UInt64, dependencies: VaultDependencies
   ) throws(VaultFailure) {
     openedSlot = slot

@@ -9,7 +9,7 @@ package enum OpenOutcome: Sendable, Equatable { case open, needsInitialising, ne
 
 /// Opens the vault by one of its key slots, or creates it, for `VaultActor`.
 struct VaultOpening {
-  package enum Outcome {
+  enum Outcome {
     case open(OpenVault)
     case needsInitialising
     case needsPassphrase

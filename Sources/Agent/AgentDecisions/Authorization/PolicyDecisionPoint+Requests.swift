@@ -1,10 +1,10 @@
 internal import AgentCore
-package import AgentModel
+internal import AgentModel
 internal import AgentPermissions
 internal import AgentPorts
 internal import AgentRecords
 internal import AgentSessions
-package import AgentStore
+internal import AgentStore
 internal import JSONRPC
 
 /// Decisions about requests (docs/offline.md, Requests). The same everywhere: for a request that the agent sends, for one
@@ -13,7 +13,7 @@ extension PolicyDecisionPoint {
   /// Decides, counts the uses of budgets, and writes it to the audit log before it returns.
   ///
   /// `isUse`: the request is allowed to leave now; else budgets don't count.
-  package func decide(_ question: RequestQuestion, isUse: Bool = true) async throws(AgentFailure) -> RequestVerdict {
+  func decide(_ question: RequestQuestion, isUse: Bool = true) async throws(AgentFailure) -> RequestVerdict {
     let account = accounts.account(question.account)
     var mayWait = question.waitSeconds > 0
     for _ in 0..<Self.mostTries {
@@ -74,7 +74,7 @@ extension PolicyDecisionPoint {
 
   /// False if what the permit was decided from changed so that the request is not allowed any more. Counts nothing and
   /// writes nothing.
-  package func holds(_ permit: RequestPermit, for question: RequestQuestion) async throws(AgentFailure) -> Bool {
+  func holds(_ permit: RequestPermit, for question: RequestQuestion) async throws(AgentFailure) -> Bool {
     let account = accounts.account(question.account)
     guard !account.dependencies.decisions.isCurrent(permit.ticket, of: question.account) else {
       return permit.decision != nil || coversUnnamed(question)
@@ -91,7 +91,7 @@ extension PolicyDecisionPoint {
   }
 
   /// False if no request to this origin has to be decided about, but for an AI agent's.
-  package func mayName(_ origin: String, at provider: ProviderName) -> Bool {
+  func mayName(_ origin: String, at provider: ProviderName) -> Bool {
     policyCache.policy(of: provider).mayName(origin)
       || policyCache.shadow(of: provider).map { PolicyEngine.Policy.document($0).mayName(origin) } ?? false
   }

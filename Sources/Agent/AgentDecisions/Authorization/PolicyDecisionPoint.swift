@@ -9,15 +9,15 @@ internal import JSONRPC
 
 /// Decides what an account may do (docs/offline.md, Decisions).
 package struct PolicyDecisionPoint: Sendable {
-  package let accounts: AccountDirectory
+  let accounts: AccountDirectory
   let policyCache: PolicyCache
   let grants: CallerGrantTable
-  package let approvals: RequestApprovals
+  let approvals: RequestApprovals
   /// Where the accounts' requests go, for one that is sent without a hop to an actor.
   let routes: RequestRoutes
-  package let audit: AuditWriter
-  package let clock: any AgentClock
-  package let entropy: any Entropy
+  let audit: AuditWriter
+  let clock: any AgentClock
+  let entropy: any Entropy
 
   package init(
     accounts: AccountDirectory, policyCache: PolicyCache, grants: CallerGrantTable, approvals: RequestApprovals,

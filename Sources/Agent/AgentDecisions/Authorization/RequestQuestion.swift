@@ -1,28 +1,28 @@
-package import AgentCore
-package import AgentModel
-package import AgentRecords
-package import AgentStore
+internal import AgentCore
+internal import AgentModel
+internal import AgentRecords
+internal import AgentStore
 
 /// What the policy is asked about one request of an account.
-package struct RequestQuestion: Sendable {
-  package var account: AccountID
-  package var provider: ProviderName
+struct RequestQuestion: Sendable {
+  var account: AccountID
+  var provider: ProviderName
   /// `WebSocketMethod.name` for a WebSocket.
-  package var method: String
-  package var hasBody: Bool
+  var method: String
+  var hasBody: Bool
   /// The URL as it is sent.
-  package var url: HTTPURL
+  var url: HTTPURL
   /// `requestAuthorize` or `requestSend`.
-  package var event: AuditEntry.Event
-  package var caller: RequestCaller
+  var event: AuditEntry.Event
+  var caller: RequestCaller
   /// The capability that the caller named for it, which decides beside those that the policy names.
-  package var capability: String?
+  var capability: String?
   /// How long a denial may wait for the provider's confirmation.
-  package var waitSeconds = 0
+  var waitSeconds = 0
   /// The person wants it sent, by a caller without a grant: that is their approval, and no step-up.
   var isWantedByPerson = false
   /// What this request has already.
-  package var rights = GivenTokens.Rights()
+  var rights = GivenTokens.Rights()
 
   var isRead: Bool { RequestMachine.isRead(method) }
 
@@ -37,7 +37,7 @@ package struct RequestQuestion: Sendable {
 }
 
 /// The decision about a request, which is in the audit log where one is wanted there.
-package enum RequestVerdict: Sendable {
+enum RequestVerdict: Sendable {
   case allowed(RequestPermit)
   /// A capability does not allow it: this decision. `others`: the decisions about every capability that decides.
   case denied(RecordedDecision, all: [RecordedDecision])
@@ -48,9 +48,9 @@ package enum RequestVerdict: Sendable {
 }
 
 /// A request is allowed, as long as nothing changes that it was decided from.
-package struct RequestPermit: Sendable {
+struct RequestPermit: Sendable {
   /// Of the closest capability; nil if none names the request.
-  package var decision: RecordedDecision?
+  var decision: RecordedDecision?
   /// As `RequestQuestion.rights`, should the request be decided about again.
   var rights = GivenTokens.Rights()
   let ticket: DecisionCache.Ticket

@@ -21,7 +21,7 @@ package struct PolicySourceStatus: Sendable {
     package var version: Int64?
     /// By the wall clock; nil if the source never confirmed a bundle.
     package var confirmedAt: Timestamp?
-    package var age: Milliseconds?
+    var age: Milliseconds?
     /// The names of the policies that the bundle brings, and of those that decide nothing.
     package var policies: [String]
     package var shadows: [String]

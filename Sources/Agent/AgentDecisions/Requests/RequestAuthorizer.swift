@@ -1,4 +1,4 @@
-package import AgentCore
+internal import AgentCore
 package import AgentModel
 package import AgentOAuth
 package import AgentPermissions
@@ -11,25 +11,25 @@ internal import Synchronization
 
 /// What a caller asks of `request.authorize`.
 package struct RequestToAuthorize: Sendable {
-  package var account: AccountID
+  var account: AccountID
   /// `WebSocketMethod.name` for a WebSocket.
-  package var method: String
-  package var hasBody: Bool
-  package var url: String
+  var method: String
+  var hasBody: Bool
+  var url: String
   /// Only these origins count, in normal form; nil: all of the provider's.
-  package var origins: Set<String>?
+  var origins: Set<String>?
   /// Whose tokens an answer must not repeat, beside the account's own; nil: those of all that the limits cover.
-  package var reach: Set<AccountID>?
+  var reach: Set<AccountID>?
   /// The caller's own limits, and those of the grant that it named.
-  package var limits: RequestLimits
-  package var token: TokenKey
+  var limits: RequestLimits
+  var token: TokenKey
   /// The fingerprint of the token that the server refused.
-  package var rejected: String?
-  package var nonce: String?
+  var rejected: String?
+  var nonce: String?
   /// The server refused the last sending for want of its nonce.
-  package var wantsNonce: Bool
+  var wantsNonce: Bool
   /// The person may be asked for a confirmation.
-  package var mayPrompt: Bool
+  var mayPrompt: Bool
 
   package init(
     account: AccountID, method: String, hasBody: Bool, url: String, origins: Set<String>?, reach: Set<AccountID>?,
@@ -311,7 +311,7 @@ package struct RequestLimits: Sendable {
   var named: Named?
 
   /// Nil for a caller that nothing limits.
-  package var permission: Permission? {
+  var permission: Permission? {
     guard let own else { return named?.permission }
     return named.map { own.permission.narrowed(by: $0.permission) } ?? own.permission
   }

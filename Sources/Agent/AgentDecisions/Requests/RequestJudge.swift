@@ -6,8 +6,8 @@ internal import AgentStore
 
 /// Decides about every target of a request that the agent sends, also one that a redirect leads to.
 package struct RequestJudge: Sendable {
-  package var decisions: PolicyDecisionPoint
-  package var caller: RequestCaller
+  var decisions: PolicyDecisionPoint
+  var caller: RequestCaller
   /// The first target was decided about already, with this permit.
   var permit: RequestPermit?
   /// The request has no caller that waits: what wants a person's approval is not sent.

@@ -8,11 +8,11 @@ package import AgentStore
 
 /// What a proxy asks before it lets a program through to an origin without a token.
 package struct PassRequest: Sendable {
-  package var origin: HTTPURL
+  var origin: HTTPURL
   /// The grant that the proxy serves: its id, or the name of its client.
-  package var grant: String?
+  var grant: String?
   /// What the person lets pass at this proxy; nil: all that the grant lets pass.
-  package var passOrigins: PassedOrigins?
+  var passOrigins: PassedOrigins?
 
   package init(origin: HTTPURL, grant: String?, passOrigins: PassedOrigins?) {
     self.origin = origin

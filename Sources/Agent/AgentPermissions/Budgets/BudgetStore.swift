@@ -15,9 +15,9 @@ extension DeclaredKind {
 
 /// A use of a capability that has a budget (docs/offline.md, Budgets).
 package struct BudgetUse: Hashable, Sendable {
-  package var account: AccountID
+  var account: AccountID
   package var capability: String
-  package var perHour: Int64
+  var perHour: Int64
 
   package init(account: AccountID, capability: String, perHour: Int64) {
     (self.account, self.capability, self.perHour) = (account, capability, perHour)

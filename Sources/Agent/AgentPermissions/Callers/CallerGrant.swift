@@ -4,7 +4,7 @@ internal import AgentPorts
 package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
-package import Secrets
+internal import Secrets
 
 extension DeclaredKind {
   /// A caller's grant (docs/callers.md, Grants), without its secret.
@@ -14,9 +14,9 @@ extension DeclaredKind {
 /// A program's permissions: methods, accounts and an end (docs/callers.md, Grants). Only that program knows the secret
 /// that opens the grant; the agent keeps its hash.
 package struct CallerGrant: Sendable {
-  package var id: [UInt8]
+  var id: [UInt8]
   /// SHA-256 of the secret. It has 256 random bits, so that nothing slower is needed.
-  package var hash: [UInt8]
+  var hash: [UInt8]
   /// The program's name, chosen by the caller that created the grant.
   package var client: String
   package var accounts: [AccountID]
@@ -36,17 +36,17 @@ package struct CallerGrant: Sendable {
   package var isForAgent: Bool
   package var createdAt: TrustedInstant
   /// Nil: the grant holds until it is revoked.
-  package var lifetime: Milliseconds?
+  var lifetime: Milliseconds?
   /// The grants under which this one was created: it is never wider than each of them, and ends with the first.
   var makers: [String]
   /// What persons added to it since.
-  package var additions: [Addition] = []
+  var additions: [Addition] = []
 
   /// An addition, for a while or until the grant ends.
   package struct Addition: Hashable, Sendable {
     package var content: PermissionAddition
     package var addedAt: TrustedInstant
-    package var lifetime: Milliseconds?
+    var lifetime: Milliseconds?
 
     package var expiresAt: Timestamp? { lifetime.map { addedAt.time + $0 } }
   }
@@ -56,7 +56,7 @@ package struct CallerGrant: Sendable {
 
   static let idBytes = 10
   /// The bound in the schema of `grant.list`.
-  package static let most = 1024
+  static let most = 1024
 
   /// The grant's id on the wire.
   package var name: String { "grt_" + Base32.encode(id) }
@@ -64,7 +64,7 @@ package struct CallerGrant: Sendable {
   package var expiresAt: Timestamp? { lifetime.map { createdAt.time + $0 } }
 
   /// The permission of this grant alone, among the methods that this agent knows.
-  package func permission(among methods: [GrantableMethod]) -> Permission {
+  func permission(among methods: [GrantableMethod]) -> Permission {
     Permission(
       patterns: patterns, accounts: Set(accounts), scopes: scopes.map { Set($0) },
       resources: resources.map { Set($0) }, detailTypes: detailTypes.map { Set($0) }, origins: origins.map { Set($0) },
@@ -74,7 +74,7 @@ package struct CallerGrant: Sendable {
   }
 
   /// The stored hash of a secret. A prefix keeps it from being valid anywhere else.
-  package static func hash(of secret: Secret) -> [UInt8] {
+  static func hash(of secret: Secret) -> [UInt8] {
     var message = SecretBuilder(capacity: 512)
     "lanyard grant 1\0".utf8.withContiguousStorageIfAvailable { message.append(UnsafeRawBufferPointer($0)) }
     message.append(secret)
@@ -111,7 +111,7 @@ package struct CallerGrant: Sendable {
 }
 
 extension CallerGrant {
-  package init?(_ plain: Secret, id: [UInt8]) {
+  init?(_ plain: Secret, id: [UInt8]) {
     let read = SecretJSON.read(plain) { node -> CallerGrant? in
       guard let hash = node["hash"]?.string.flatMap({ Base64URL.decode($0) }), hash.count == 32,
         let client = node["client"]?.string, let accounts = node["accounts"]?.strings,

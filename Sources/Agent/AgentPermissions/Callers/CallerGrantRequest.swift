@@ -5,9 +5,9 @@ package import AgentRecords
 /// The coverage of a new grant, as a person or a limited caller asks for it.
 package struct CallerGrantRequest: Sendable {
   /// The name of the program that gets the grant.
-  package var client: String
-  package var accounts: [AccountSelector]
-  package var patterns: [MethodPattern]
+  var client: String
+  var accounts: [AccountSelector]
+  var patterns: [MethodPattern]
   /// Nil: as those of the maker's own grant, or all.
   package var scopes: [String]?
   package var resources: [String]?

@@ -3,7 +3,7 @@ internal import AgentModel
 internal import AgentPorts
 package import AgentRecords
 package import AgentStore
-package import AgentVault
+internal import AgentVault
 internal import JSONRPC
 package import Secrets
 
@@ -13,7 +13,7 @@ extension OpenVault {
 
 /// The callers' grants in the store.
 package struct CallerGrantStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   private var table: CallerGrantTable { vault.tables.callerGrants }
 
@@ -96,7 +96,7 @@ package struct CallerGrantStore {
   }
 
   /// Whether the providers of the grant's accounts list all of these origins. False if the grant has ended.
-  package func reaches(_ origins: Set<String>, for name: String) throws(AgentFailure) -> Bool {
+  func reaches(_ origins: Set<String>, for name: String) throws(AgentFailure) -> Bool {
     guard let grant = table.current().first(where: { $0.name == name }) else { return false }
     return origins.isSubset(of: try allowedOrigins(of: grant))
   }
@@ -121,7 +121,7 @@ package struct CallerGrantStore {
   ///
   /// The commit comes before the change in memory: a grant that ended only in memory would be back after the next
   /// start. `CallerGrantRevocations` goes on where the disk refuses the commit.
-  package func revoke(_ name: String, by caller: EffectiveGrant?) throws(AgentFailure) -> ChangeSet<Void> {
+  func revoke(_ name: String, by caller: EffectiveGrant?) throws(AgentFailure) -> ChangeSet<Void> {
     // The person may repeat what the disk refused.
     guard grants(madeBy: caller).contains(where: { $0.name == name }) || caller == nil && table.ending.contains(name)
     else { throw .notFound(.callerGrant) }
@@ -140,7 +140,7 @@ package struct CallerGrantStore {
 
 extension Vault {
   /// The readable grants. A damaged grant and its descendants give no access; other grants are not affected.
-  package func callerGrants() throws(VaultFailure) -> [CallerGrant] {
+  func callerGrants() throws(VaultFailure) -> [CallerGrant] {
     try readEach(.callerGrant).compactMap { id, plain in plain.flatMap { CallerGrant($0, id: id) } }
   }
 }

@@ -29,7 +29,7 @@ package final class CallerGrantTable: Sendable {
   private let hasAdditions = Atomic(false)
   /// Called when a grant has ended, or may have.
   private let watcher = Mutex<(@Sendable () -> Void)?>(nil)
-  package let methods: [GrantableMethod]
+  let methods: [GrantableMethod]
   private let clock: any AgentClock
   private let time: TimeKeeper
   private let alarm: Alarm
@@ -53,7 +53,7 @@ package final class CallerGrantTable: Sendable {
 
   // MARK: the vault
 
-  package func fill(_ grants: [CallerGrant]) {
+  func fill(_ grants: [CallerGrant]) {
     noteAdditions(of: grants)
     state.withLock { $0.grants = Dictionary(grants.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }) }
     endConnectionsWithoutGrant()
@@ -61,7 +61,7 @@ package final class CallerGrantTable: Sendable {
 
   package func close() { state.withLock { $0.grants = nil } }
 
-  package func put(_ grant: CallerGrant) {
+  func put(_ grant: CallerGrant) {
     noteAdditions(of: [grant])
     state.withLock { $0.grants?[grant.name] = grant }
   }
@@ -75,7 +75,7 @@ package final class CallerGrantTable: Sendable {
   package func whenGrantsEnd(_ body: @escaping @Sendable () -> Void) { watcher.withLock { $0 = body } }
 
   /// Removes revoked grants, and ends the access of connections that use one of them.
-  package func remove(_ names: Set<String>) {
+  func remove(_ names: Set<String>) {
     state.withLock { state in
       for name in names { state.grants?[name] = nil }
       state.ending.subtract(names)
@@ -206,7 +206,7 @@ package final class CallerGrantTable: Sendable {
   func family(of name: String) -> Set<String> { state.withLock { Set([name] + $0.descendants(of: [name])) } }
 
   /// The grants that have expired, or whose makers have ended.
-  package var ended: [CallerGrant] {
+  var ended: [CallerGrant] {
     state.withLock { state in
       (state.grants ?? [:]).values.filter { state.limits(of: $0, left, at: clock.boot()) == nil }
     }

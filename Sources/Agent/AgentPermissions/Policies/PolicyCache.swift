@@ -103,7 +103,7 @@ package final class PolicyCache: Sendable {
   }
 
   /// The administrator's file that should describe the policy of this name and can't be used: everything is denied.
-  package func unreadFile(of name: String) -> String? { state.withLock { $0.unread[name] } }
+  func unreadFile(of name: String) -> String? { state.withLock { $0.unread[name] } }
 
   /// The managed policies that decide, by name: of two origins the stronger one's.
   package var managed: [String: ManagedPolicy] {
@@ -114,7 +114,7 @@ package final class PolicyCache: Sendable {
     }
   }
 
-  package func put(_ document: PolicyDocument) { change { $0.documents[document.name] = .some(document) } }
+  func put(_ document: PolicyDocument) { change { $0.documents[document.name] = .some(document) } }
 
   func setName(_ name: String?, of provider: ProviderName) { change { $0.names[provider] = name } }
 

@@ -30,7 +30,7 @@ package struct StoredPolicy: Sendable {
     }
   }
 
-  package init(_ document: PolicyDocument, as written: RawJSON) {
+  init(_ document: PolicyDocument, as written: RawJSON) {
     name = document.name
     version = document.version
     self.document = written
@@ -58,7 +58,7 @@ extension OpenVault {
 
 /// The policies: sealed in the vault, one record each.
 package struct PolicyStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   /// The bound: each document may have a line's 1 MiB, and all are in memory.
   package static let most = 64
@@ -125,7 +125,7 @@ package struct PolicyStore {
 
 extension Vault {
   /// The readable policies. Under the name of a damaged record everything is denied until the policy is set again.
-  package func policies() throws(VaultFailure) -> [StoredPolicy] {
+  func policies() throws(VaultFailure) -> [StoredPolicy] {
     try readEach(.policy).compactMap { _, plain in plain.flatMap { StoredPolicy($0) } }
   }
 

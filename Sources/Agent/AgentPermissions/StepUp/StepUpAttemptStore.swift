@@ -11,16 +11,16 @@ extension OpenVault {
 }
 
 /// An attempt that is counted, durably, and may now be judged.
-package struct CountedAttempt: Sendable {
-  package var account: AccountID
-  package var epoch: UInt64
-  package var lock: StepUpLock
-  package var place: StepUpPlace
+struct CountedAttempt: Sendable {
+  var account: AccountID
+  var epoch: UInt64
+  var lock: StepUpLock
+  var place: StepUpPlace
 }
 
 /// The attempts at a proof on the disk: each is counted before it is judged.
 package struct StepUpAttemptStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   /// Refuses without counting what would be refused anyway: before a person is asked.
   package func requireAttemptable(_ selector: AccountSelector, by method: StepUpMethod) throws(AgentFailure)
@@ -37,10 +37,10 @@ package struct StepUpAttemptStore {
   }
 
   /// The result of counting an attempt, once it is durable.
-  package typealias Counted = Result<CountedAttempt, AgentFailure>
+  typealias Counted = Result<CountedAttempt, AgentFailure>
 
   /// Counts an attempt. The failure that it may end in is durable too: the last proof is destroyed.
-  package func begin(_ id: AccountID, by method: StepUpMethod) throws(AgentFailure) -> ChangeSet<Counted> {
+  func begin(_ id: AccountID, by method: StepUpMethod) throws(AgentFailure) -> ChangeSet<Counted> {
     let profile = try vault.directory.signedIn(.id(id))
     var record = try enrolled(method, of: profile)
     switch record.attempts.begin(at: vault.clock.boot(), bootID: vault.clock.bootID) {

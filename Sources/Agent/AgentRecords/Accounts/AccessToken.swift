@@ -23,7 +23,7 @@ package struct AccessToken: Sendable {
   @Rare package var username: String? = nil
   /// The resource of `key`, if the answer or the token itself shows that the token is for it: a server may ignore the
   /// parameter (RFC 8707 §2).
-  package var confirmedResource: String?
+  var confirmedResource: String?
   package var scopes: ScopeSet
   package var lifetime: Milliseconds
   /// The time before its expiry from which on it is stale.
@@ -89,7 +89,7 @@ package struct AccessToken: Sendable {
   }
 
   /// The `tokenType` of a secret.
-  package static let secretType = "secret"
+  static let secretType = "secret"
 
   /// It is bound to the key of its grant (RFC 9449 §5).
   package var isBound: Bool { tokenType.lowercased() == "dpop" }
@@ -119,11 +119,11 @@ package struct AccessTokens: Sendable {
   package init(_ all: [AccessToken]) { self.all = all }
 
   /// Sets the generation, which a sign-in learns only when it is admitted.
-  package mutating func belong(to generation: UInt64) {
+  mutating func belong(to generation: UInt64) {
     for index in all.indices { all[index].generation = generation }
   }
 
-  package init?(_ plain: Secret) {
+  init?(_ plain: Secret) {
     let read = SecretJSON.read(plain) { node in
       node["tokens"].map { tokens in AccessTokens(tokens.elements.compactMap { AccessToken($0) }) }
     }

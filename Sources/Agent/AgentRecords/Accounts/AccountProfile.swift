@@ -231,7 +231,7 @@ extension AccountProfile {
   var isSealedForGood: Bool { signInStatus == .signedOutSoft && identity.isUnproven && !hasStepUp }
 
   /// A sign-in shows that its person is there, since the provider names them. Secrets and clients come from programs.
-  package var isProvenBySignIn: Bool { kind == .openid && !identity.isUnproven }
+  var isProvenBySignIn: Bool { kind == .openid && !identity.isUnproven }
 
   /// Signed in here, and as far as is known the provider has not ended the session.
   package var hasLivingSession: Bool {

@@ -14,7 +14,7 @@ package struct AccountProfiles: Sendable {
   /// Empty, with room for this number of accounts.
   init(minimumCapacity: Int) { places.reserveCapacity(minimumCapacity) }
 
-  package var count: Int { places.count }
+  var count: Int { places.count }
 
   /// In no order.
   package var values: LazyMapCollection<Dictionary<AccountID, Place>.Values, AccountProfile> {

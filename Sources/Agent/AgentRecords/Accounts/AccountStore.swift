@@ -16,7 +16,7 @@ extension OpenVault {
 
 /// The person's changes of the directory: names, and the active account.
 package struct AccountStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   /// Returns the renamed account.
   package func rename(_ selector: AccountSelector, to alias: Alias) throws(AgentFailure) -> ChangeSet<AccountID> {

@@ -109,7 +109,7 @@ extension AccountTable {
   }
 
   /// The failure for an unknown name: `integrity` if it may belong to a profile that does not open.
-  package var notFound: AgentFailure { damagedPartitions.isEmpty ? .accountNotFound : .vault(.integrity) }
+  var notFound: AgentFailure { damagedPartitions.isEmpty ? .accountNotFound : .vault(.integrity) }
 
   /// The account that a person has at a provider, signed in or not. Erased ones are found by
   /// `OpenVault.profile(of:at:)`.
@@ -122,7 +122,7 @@ extension AccountTable {
   }
 
   /// The account, if it is still in the epoch in which the work began; nil for late answers, which change nothing.
-  package func current(_ id: AccountID, epoch: UInt64) -> AccountProfile? {
+  func current(_ id: AccountID, epoch: UInt64) -> AccountProfile? {
     profiles[id].flatMap { $0.epoch == epoch && $0.signInStatus == .signedIn ? $0 : nil }
   }
 

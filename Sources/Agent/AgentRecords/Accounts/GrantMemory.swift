@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
 internal import AgentStore
-package import JSONRPC
+internal import JSONRPC
 internal import SecretJSON
 
 /// The durable state of a grant's `TokenMachine`. A pause is stored by the wall clock and with its length, since an
@@ -9,18 +9,18 @@ internal import SecretJSON
 package struct GrantMemory: Sendable, Equatable {
   package var health: TokenMachine.Health
   var interactions: [TokenKey: String?] = [:]
-  @Rare package var patience: Patience? = nil
+  @Rare var patience: Patience? = nil
 
-  package struct Patience: Sendable, Equatable {
-    package var until: Timestamp
-    package var length: Milliseconds
+  struct Patience: Sendable, Equatable {
+    var until: Timestamp
+    var length: Milliseconds
     /// The part of `length` that holds back callers.
-    package var callers: Milliseconds
+    var callers: Milliseconds
     /// Nil after a refusal that the agent can't explain (`.unexplained`); `status` is its HTTP status.
-    package var reason: String?
-    package var status: Int
-    package var failures: Int
-    package var unexplained: Int
+    var reason: String?
+    var status: Int
+    var failures: Int
+    var unexplained: Int
 
     var failure: ExchangeFailure {
       reason.map { .transient($0, retryAfter: nil) } ?? .unexplained(status: status)
@@ -68,7 +68,7 @@ package struct GrantMemory: Sendable, Equatable {
 
   // MARK: record
 
-  package func write(to writer: inout JSONWriter) {
+  func write(to writer: inout JSONWriter) {
     let (word, detail) = health.words
     writer.member("health", word)
     writer.member("healthDetail", detail)
@@ -96,7 +96,7 @@ package struct GrantMemory: Sendable, Equatable {
     writer.endObject()
   }
 
-  package init?(_ node: JSONNode) {
+  init?(_ node: JSONNode) {
     guard let word = node["health"]?.string,
       let health = TokenMachine.Health(word: word, detail: node["healthDetail"]?.string)
     else { return nil }
@@ -115,7 +115,7 @@ package struct GrantMemory: Sendable, Equatable {
 }
 
 extension TokenKey {
-  package init(_ node: JSONNode) {
+  init(_ node: JSONNode) {
     self.init(resource: node["resource"]?.string, scopes: node["scopes"]?.strings.map { ScopeSet($0) })
   }
 
@@ -129,7 +129,7 @@ extension TokenKey {
 }
 
 extension TokenMachine.Health {
-  package var words: (String, String?) {
+  var words: (String, String?) {
     switch self {
     case .ok: ("ok", nil)
     case .unknown: ("unknown", nil)
@@ -140,7 +140,7 @@ extension TokenMachine.Health {
     }
   }
 
-  package init?(word: String, detail: String?) {
+  init?(word: String, detail: String?) {
     switch word {
     case "ok": self = .ok
     case "unknown": self = .unknown

@@ -10,11 +10,11 @@ internal import Synchronization
 /// The answer is kept in parts: the token itself, which lies in guarded memory once for all its uses, and the text around
 /// `expiresInSeconds`, the only member that changes with time. A copy of the whole would double the memory of an account.
 package final class PublishedToken: Sendable {
-  package let account: AccountID
+  let account: AccountID
   package let serial: UInt64
-  package let lifetime: Milliseconds
+  let lifetime: Milliseconds
   let refreshAt: BootInstant
-  package let expiresAt: BootInstant
+  let expiresAt: BootInstant
   /// The same moment as the answer names it.
   package let namedExpiry: Timestamp
   /// For requests that the agent sends with the token.
@@ -71,15 +71,15 @@ package final class PublishedToken: Sendable {
   /// would double the time of a look-up.
   package struct Shown: @unchecked Sendable {
     // Points into the token's memory: used only under the lock of `TokenCache`, which owns the token.
-    package let lifetime: Milliseconds
+    let lifetime: Milliseconds
     let refreshAt: BootInstant
-    package let expiresAt: BootInstant
+    let expiresAt: BootInstant
     fileprivate let secret, text: UnsafeRawPointer
     fileprivate let secretCount, headCount, textCount: UInt32
     package unowned(unsafe) let token: PublishedToken
 
     /// True if the token is fresh: for a stale one the actor decides about a refresh.
-    package func serves(_ minimum: Milliseconds, at now: BootInstant) -> Bool {
+    func serves(_ minimum: Milliseconds, at now: BootInstant) -> Bool {
       now < refreshAt && (minimum >= lifetime || now + minimum <= expiresAt)
     }
 

@@ -7,9 +7,9 @@ package import AgentModel
 package struct SessionState: Hashable, Sendable {
   package var state: AccountState
   /// On the provider's timeline.
-  package var since: Timestamp?
+  var since: Timestamp?
   /// When time alone may change the state: the account is asked again then. Nil if it may not.
-  package var mayChangeAt: BootInstant?
+  var mayChangeAt: BootInstant?
 
   package init(state: AccountState, since: Timestamp? = nil, mayChangeAt: BootInstant? = nil) {
     self.state = state

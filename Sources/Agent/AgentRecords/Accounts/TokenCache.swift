@@ -148,7 +148,7 @@ package final class TokenCache: Sendable {
   func setAccount(_ id: AccountID, alias: Alias?) { change { $0.set(id, alias: alias) } }
   func setActive(_ id: AccountID?) { change { $0.active = id } }
 
-  package func remove(_ id: AccountID) {
+  func remove(_ id: AccountID) {
     change { state in
       state.set(id, alias: nil)
       state.show(nil, of: id)
@@ -158,7 +158,7 @@ package final class TokenCache: Sendable {
     }
   }
 
-  package func clear() { change { $0 = State() } }
+  func clear() { change { $0 = State() } }
 }
 
 extension TokenCache.State {

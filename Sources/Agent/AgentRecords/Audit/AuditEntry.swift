@@ -1,7 +1,7 @@
 internal import AgentCore
 package import AgentModel
 package import AgentVault
-package import JSONRPC
+internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
 
@@ -103,7 +103,7 @@ package struct AuditEntry: Sendable {
     case accounts(Int64)
     case includesRefreshTokens(Bool)
 
-    package func write(to writer: inout JSONWriter) {
+    func write(to writer: inout JSONWriter) {
       switch self {
       case .provider(let name): writer.member("provider", name.text)
       case .policy(let name): writer.member("policy", name)
@@ -144,13 +144,13 @@ package struct AuditEntry: Sendable {
   }
 
   package var at: Timestamp
-  package var event: Event
+  var event: Event
   /// `ok`, the name of an error, or the effect of a decision.
-  package var outcome = "ok"
-  package var account: AccountID?
+  var outcome = "ok"
+  var account: AccountID?
   /// The client's own name for itself; the agent does not verify it.
-  package var client: String?
-  package var facts: [Fact] = []
+  var client: String?
+  var facts: [Fact] = []
   /// True for a decision whose repeats need no commit of their own.
   package var isBatched = false
 

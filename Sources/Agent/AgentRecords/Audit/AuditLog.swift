@@ -30,7 +30,7 @@ extension OpenVault {
 
 /// The stored audit log.
 package struct AuditLog {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   /// Appends entries of operations without another commit, which are decisions. One transaction for all of them, with
   /// the time record, so that a reboot with an earlier clock does not lengthen an offline window in use.

@@ -25,10 +25,10 @@ package final class DecisionCache: Sendable {
   /// What a decision needs to be published.
   package struct Offer: Sendable {
     package var decision: RecordedDecision
-    package var client: String?
-    package var ticket: Ticket
-    package var decidedAt: BootInstant
-    package var wall: Timestamp
+    var client: String?
+    var ticket: Ticket
+    var decidedAt: BootInstant
+    var wall: Timestamp
 
     package init(
       decision: RecordedDecision, client: String? = nil, ticket: Ticket, decidedAt: BootInstant, wall: Timestamp

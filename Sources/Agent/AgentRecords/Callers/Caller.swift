@@ -6,7 +6,7 @@ package struct Caller: Sendable {
   @TaskLocal package static var current: Caller?
 
   /// The client's own name for itself, from `agent.hello`.
-  package var name: String?
+  var name: String?
   let access: CallerAccess
   /// The id of the client's process when it connected; nil without a socket.
   let process: Int32?

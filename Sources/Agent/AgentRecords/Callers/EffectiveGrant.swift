@@ -62,7 +62,7 @@ package final class EffectiveGrant: Sendable {
   /// Whether the caller may know of the account.
   package func covers(_ account: AccountID) -> Bool { permission.accounts.contains(account) }
 
-  package func coversToken(of account: AccountID) -> Bool { tokensOf.contains(account) }
+  func coversToken(of account: AccountID) -> Bool { tokensOf.contains(account) }
 
   package func end() {
     isOver.store(true, ordering: .releasing)

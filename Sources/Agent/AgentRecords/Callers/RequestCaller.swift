@@ -18,5 +18,5 @@ package struct RequestCaller: Sendable {
     self.client = client
   }
 
-  package static let owner = RequestCaller()
+  static let owner = RequestCaller()
 }

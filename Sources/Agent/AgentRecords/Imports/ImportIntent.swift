@@ -22,9 +22,9 @@ package struct ImportIntent: Sendable {
   /// The accounts of a limited caller, which adds none; nil: nothing limits it.
   package var covered: Set<AccountID>?
   /// Digests of the persons who signed out at this provider since: none of them is signed in again by it.
-  package var signedOut: [[UInt8]] = []
+  var signedOut: [[UInt8]] = []
   /// The provider has answered: `StagedImport`.
-  package var isAnswered = false
+  var isAnswered = false
 
   package init(
     _ request: ExchangeIntent, of digest: Int64, at provider: ProviderName, alias: Alias?, covered: Set<AccountID>?
@@ -47,7 +47,7 @@ package struct ImportIntent: Sendable {
       ?? ExchangeIntent.Sending(bootID: earlier.request.bootID, boot: earlier.request.boot)
   }
 
-  package var record: Secret { SecretJSON.write { write(to: &$0) } }
+  var record: Secret { SecretJSON.write { write(to: &$0) } }
 
   func write(to writer: inout JSONWriter) {
     writer.member("request", request.record)
@@ -65,7 +65,7 @@ package struct ImportIntent: Sendable {
     writer.endArray()
   }
 
-  package init?(_ plain: Secret) {
+  init?(_ plain: Secret) {
     guard let read = SecretJSON.read(plain, { ImportIntent($0) }) else { return nil }
     self = read
   }
@@ -98,7 +98,7 @@ package struct StagedImport: Sendable {
     (self.intent.isAnswered, self.intent.request.isLeaving) = (true, true)
   }
 
-  package var record: Secret {
+  var record: Secret {
     SecretJSON.write { writer in
       intent.write(to: &writer)
       writer.member("body", body)
@@ -107,7 +107,7 @@ package struct StagedImport: Sendable {
     }
   }
 
-  package init?(_ plain: Secret) {
+  init?(_ plain: Secret) {
     let read = SecretJSON.read(plain) { node -> StagedImport? in
       guard let intent = ImportIntent(node), let body = node["body"]?.secret, let imported = node["imported"]?.secret,
         let sender = node["sender"]?.secret.flatMap({ Provider($0) })

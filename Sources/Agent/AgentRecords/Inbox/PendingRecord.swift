@@ -53,7 +53,7 @@ package enum PendingRecord: InboxRecord {
     }
   }
 
-  package init?(_ plain: Secret) {
+  init?(_ plain: Secret) {
     let read = SecretJSON.read(plain) { node -> PendingRecord? in
       let origin = TokenOrigin(node)
       let intent = node["intent"]?.secret.flatMap { ExchangeIntent($0) }

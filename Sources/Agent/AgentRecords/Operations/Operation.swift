@@ -19,14 +19,14 @@ package struct Operation: Sendable {
   package let id: [UInt8]
   package let account: AccountID
   /// The order of the account's operations.
-  package let sequence: Int64
+  let sequence: Int64
   package var machine: OperationMachine
   package let capability: String
   package let label: String?
   package let idempotencyKey: String
   /// Of everything that the client asked for, to tell a repeated request from another one with the same key.
   let digest: [UInt8]
-  package let enqueuedAt: Timestamp
+  let enqueuedAt: Timestamp
   package var updatedAt: Timestamp
   /// As the client told it.
   package let expiresAt: Timestamp?
@@ -44,7 +44,7 @@ package struct Operation: Sendable {
   /// The last decision about it.
   package var decision: RecordedDecision
   package var lastError: LastFailure?
-  package var hasAnswer = false
+  var hasAnswer = false
   /// What the client told when it settled it, as JSON.
   package var detail: [UInt8]?
   /// The claim that settled it.

@@ -14,7 +14,7 @@ package final class OperationAttempts: Sendable {
 
     package var account: AccountID
     package var outcome: Outcome
-    package var error: LastFailure? = nil
+    var error: LastFailure? = nil
 
     package init(account: AccountID, outcome: Outcome, error: LastFailure? = nil) {
       self.account = account

@@ -8,14 +8,14 @@ package import Secrets
 package struct EnqueuedOperation: Sendable {
   package var capability: String
   package var content: OperationContent
-  package var label: String?
-  package var idempotencyKey: String?
-  package var retryWithin: Milliseconds?
+  var label: String?
+  var idempotencyKey: String?
+  var retryWithin: Milliseconds?
   /// By the wall clock.
-  package var expiresAt: Timestamp?
-  package var key: TokenKey
+  var expiresAt: Timestamp?
+  var key: TokenKey
   package var limit: TokenLimit
-  package var caller: OperationCaller
+  var caller: OperationCaller
   /// For whom its request is decided about.
   package var requester: RequestCaller
   /// The capabilities for which a person approved its request.

@@ -13,7 +13,7 @@ extension OpenVault {
 
 /// The queued operations of accounts, sealed under their data keys (docs/operations.md, Storage).
 package struct OperationStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   // MARK: queries
 

@@ -1,7 +1,7 @@
 internal import AgentCore
 internal import AgentModel
-package import AgentStore
-package import JSONRPC
+internal import AgentStore
+internal import JSONRPC
 internal import SecretJSON
 
 /// A decision as it is kept with a queued operation.
@@ -37,7 +37,7 @@ extension RecordedDecision {
     writer.endObject()
   }
 
-  package init?(_ node: JSONNode) {
+  init?(_ node: JSONNode) {
     guard let id = node["id"]?.string, let account = node["account"]?.string.flatMap({ AccountID($0) }),
       let now = node["now"]?.timestamp, let basis = node["basis"]?.string.flatMap({ TimeBasis(rawValue: $0) }),
       let capability = node["capability"]?.string,

@@ -23,14 +23,14 @@ package struct OutboxEntry: Sendable {
   package var issuer: String
   package var accountLabel: String
   /// The person who granted the token: a revocation that ends all grants of this person must not follow a new sign-in.
-  package var identity: Identity?
+  var identity: Identity?
   /// The provider as it was configured when the entry was made. Nil if its record did not open then.
   package var sender: Provider?
   package var createdAt: Timestamp
   /// The running time of the agent's machine then (`TrustedInstant.lived`).
-  package var createdLived: Milliseconds
+  var createdLived: Milliseconds
   /// When the token expires, as far as it is known.
-  package var expiresAt: Timestamp
+  var expiresAt: Timestamp
   package var attempts: Int
   /// The provider answered an attempt.
   package var isAnswered = false
@@ -55,7 +55,7 @@ package struct OutboxEntry: Sendable {
 
   /// Its account was signed out offline: sent when the provider may be reachable again or the agent starts, and
   /// otherwise at this latest time.
-  package mutating func postpone(jitter: Double) {
+  mutating func postpone(jitter: Double) {
     nextAttemptAt = createdAt + RevocationOutbox.postponed(jitter: jitter)
   }
 
@@ -111,7 +111,7 @@ package struct OutboxEntry: Sendable {
     nextAttemptAt = now.time
   }
 
-  package init?(_ plain: Secret, id: [UInt8]) {
+  init?(_ plain: Secret, id: [UInt8]) {
     let read = SecretJSON.read(plain) { node -> OutboxEntry? in
       guard let token = node["token"]?.secret, let provider = node["provider"]?.string.flatMap({ ProviderName($0) }),
         let issuer = node["issuer"]?.string, let label = node["accountLabel"]?.string,

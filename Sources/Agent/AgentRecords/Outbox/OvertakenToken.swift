@@ -1,17 +1,17 @@
 package import AgentModel
-package import AgentOAuth
+internal import AgentOAuth
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
 /// A token that came too late for its account, which signed out or in again meanwhile.
 package struct OvertakenToken: Sendable {
-  package var secret: Secret
-  package var kind: TokenTypeHint
+  var secret: Secret
+  var kind: TokenTypeHint
   /// By the provider's time; nil if that is not known.
-  package var expiresAt: Timestamp?
+  var expiresAt: Timestamp?
   /// It belongs to an answer for another person than the account's.
-  package var isOfAnother = false
+  var isOfAnother = false
 
   package init(refreshToken secret: Secret, isOfAnother: Bool = false) {
     (self.secret, kind, self.isOfAnother) = (secret, .refreshToken, isOfAnother)

@@ -5,13 +5,13 @@ package import Secrets
 /// A login that lives or comes to live, as far as a revocation can end it. None that waits in the outbox may do so
 /// (docs/sign-out.md, Outbox).
 package struct ProtectedLogin: Sendable {
-  package var identity: Identity
+  var identity: Identity
   /// The client and the server that issued its tokens.
-  package var issuedBy: IssuingClient
+  var issuedBy: IssuingClient
   /// What it holds, and what it was made with: refresh tokens, access tokens, or its secret.
-  package var tokens: [Secret]
+  var tokens: [Secret]
   /// Its refresh token came from elsewhere, by an import or a backup: it may be of the family of one that waits.
-  package var mayShareFamily: Bool
+  var mayShareFamily: Bool
 
   package init(
     identity: Identity, issuedBy: IssuingClient, tokens: [Secret],

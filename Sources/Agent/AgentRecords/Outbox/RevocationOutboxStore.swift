@@ -12,7 +12,7 @@ extension OpenVault {
 
 /// The tokens that must still be revoked (docs/sign-out.md, Outbox).
 package struct RevocationOutboxStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   // MARK: queries
 

@@ -1,4 +1,4 @@
-package import AgentModel
+internal import AgentModel
 package import AgentOAuth
 internal import JSONRPC
 internal import SecretJSON
@@ -7,7 +7,7 @@ internal import Secrets
 /// Whose refresh an answer is. Kept beside the answer until its exchange ends, since the account may be forgotten and
 /// its provider removed by then.
 package struct TokenOrigin: Sendable {
-  package var account: AccountID
+  var account: AccountID
   var identity: Identity
   /// The provider that the request was sent to.
   var provider: Provider?

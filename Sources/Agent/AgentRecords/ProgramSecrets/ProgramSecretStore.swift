@@ -23,10 +23,10 @@ extension OpenVault {
 /// The names are in one record of their own, so that listing them opens no value; the row of a value is found by a
 /// keyed digest, so that the file reveals neither the names nor which row belongs to which name.
 package struct ProgramSecretStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   /// The bound in the schema of `secret.list`.
-  package static let most = 4096
+  static let most = 4096
 
   package func put(_ name: String, _ value: Secret, of selector: AccountSelector) throws(AgentFailure) -> ChangeSet<
     AccountID

@@ -1,8 +1,8 @@
 package import AgentCore
 package import AgentModel
-package import AgentPorts
+internal import AgentPorts
 package import AgentStore
-package import AgentVault
+internal import AgentVault
 internal import Secrets
 
 extension DeclaredKind {
@@ -24,7 +24,7 @@ package struct RightsChange: Sendable {
 /// Snapshots on the disk. An answer is joined with what is known where that is kept: of two answers that come together
 /// none is lost.
 package struct RightsStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   /// Joins an answer with what is known, for the transaction that keeps it. `instant` is nil where it is not known any
   /// more when the answer came. Nil if there is nothing to keep: of an account without rights, an undated update says
@@ -95,7 +95,7 @@ package struct RightsStore {
 }
 
 extension Vault {
-  package func rights(in partition: PartitionID) throws(VaultFailure) -> RightsMemory? {
+  func rights(in partition: PartitionID) throws(VaultFailure) -> RightsMemory? {
     guard let plain = try read(partition, .snapshot) else { return nil }
     guard let rights = RightsMemory(plain) else { throw .integrity }
     return rights

@@ -24,7 +24,7 @@ package struct AccountRule: Sendable {
 
   static func name(of id: [UInt8]) -> String { "rule_" + Base32.encode(id) }
 
-  package var decided: ResourceAccount.Rule { .init(name: name, pattern: pattern, account: account) }
+  var decided: ResourceAccount.Rule { .init(name: name, pattern: pattern, account: account) }
 
   package var record: Secret {
     SecretJSON.write { writer in

@@ -11,13 +11,13 @@ extension OpenVault {
 
 /// The rules in the store.
 package struct RuleStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   /// The bound in the schema of `rule.list`.
-  package static let most = 1024
+  static let most = 1024
 
   /// Oldest first.
-  package var all: [AccountRule] { vault.ruleTable.all }
+  var all: [AccountRule] { vault.ruleTable.all }
 
   /// Those of the caller's accounts; all of them where nothing limits it.
   package func all(within grant: EffectiveGrant?) -> [AccountRule] {

@@ -43,31 +43,31 @@ package struct Admission: Sendable {
   package var identity: Identity
   package var provider: ProviderName
   /// The client and the server that issued its tokens.
-  package var issuedBy: IssuingClient
+  var issuedBy: IssuingClient
   package var alias: Alias?
   /// The answer waited, and its caller is gone: an alias that another account took meanwhile is left out.
   package var mayLackAlias = false
-  package var displayName: String?
-  package var email: String?
-  package var grant: GrantRecord
-  package var idToken: Secret?
-  package var tokens: AccessTokens
+  var displayName: String?
+  var email: String?
+  var grant: GrantRecord
+  var idToken: Secret?
+  var tokens: AccessTokens
   /// The person's rights in the answers.
-  package var told: RightsUpdate
+  var told: RightsUpdate
   /// When the request left whose answer this is; nil if that was in another boot.
-  package var sentAt: BootInstant?
+  var sentAt: BootInstant?
   /// The import that brought it.
-  package var imported: StagedImport?
+  var imported: StagedImport?
   /// The account that the person said they are signing in again.
-  package var expected: AccountID?
+  var expected: AccountID?
   /// The accounts of a limited caller: it adds none, and changes none but these.
-  package var covered: Set<AccountID>?
+  var covered: Set<AccountID>?
   /// What the account holds.
-  package var kind: AccountKind
+  var kind: AccountKind
   /// Of a secret.
-  package var secret: AccountProfile.SecretFacts?
+  var secret: AccountProfile.SecretFacts?
   /// The audit log's word for it.
-  package var event: AuditEntry.Event
+  var event: AuditEntry.Event
   /// Who asked, for the audit log: the commit may run in another caller's task (`AdmissionGroups`).
   package var caller = Caller.current
 

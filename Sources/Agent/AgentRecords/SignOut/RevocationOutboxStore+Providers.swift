@@ -41,7 +41,7 @@ extension RevocationOutboxStore {
   // MARK: making entries
 
   /// An entry for a token of an account that is signed in or was just signed out.
-  package func entry(for token: Secret, of profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
+  func entry(for token: Secret, of profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
     let now = now(at: profile.provider)
     let patience = now.time + RevocationOutbox.patience
     var entry = OutboxEntry(
@@ -70,7 +70,7 @@ extension RevocationOutboxStore {
 
   /// An entry for a token that came too late for its account, or that is another person's. Nil if its revocation would
   /// end a login, or if the account was forgotten and its provider is unknown.
-  package func entry(forOvertaken token: OvertakenToken, of origin: TokenOrigin) -> OutboxEntry? {
+  func entry(forOvertaken token: OvertakenToken, of origin: TokenOrigin) -> OutboxEntry? {
     guard let profile = vault.directory.profiles[origin.account] else {
       return origin.provider.flatMap { entry(forForgotten: token, of: origin, at: $0) }
     }

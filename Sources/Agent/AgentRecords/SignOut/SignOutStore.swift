@@ -11,7 +11,7 @@ extension OpenVault {
 }
 
 package struct SignedOut: Sendable {
-  package var profile: AccountProfile
+  var profile: AccountProfile
   package var previousState: AccountState
   package var provider: Provider?
   /// Nil if there was no refresh token.
@@ -33,7 +33,7 @@ package struct SignedOut: Sendable {
 /// Stores sign-outs (docs/sign-out.md, Order) in one transaction each: before it the account is signed in, after it the
 /// account is signed out and its token is either dead or in the outbox.
 package struct SignOutStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   /// `staysOffline`: the revocation waits until the network may be back. `accessTokens` are those in memory, with their
   /// remaining lifetimes.

@@ -1,6 +1,6 @@
 package import AgentCore
 package import AgentModel
-package import AgentPorts
+internal import AgentPorts
 package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
@@ -40,7 +40,7 @@ package struct StepUpRecord: Sendable {
     }
   }
 
-  package init(method: StepUpMethod, attempts: StepUpAttempts, lock: StepUpLock?) {
+  init(method: StepUpMethod, attempts: StepUpAttempts, lock: StepUpLock?) {
     self.method = method
     self.attempts = attempts
     self.lock = lock
@@ -83,7 +83,7 @@ package struct StepUpPlace: Sendable {
   var partition: [UInt8]
   package var pepper: SealingKey
 
-  package func lock(_ dataKey: SealingKey, by enrolment: StepUpEnrolment) -> StepUpLock {
+  func lock(_ dataKey: SealingKey, by enrolment: StepUpEnrolment) -> StepUpLock {
     StepUpLock(
       kept: enrolment.kept, commitment: commitment(to: enrolment.key),
       wrappedDataKey: wrapping(by: enrolment.key).seal(dataKey.secret, additionalData: additionalData))

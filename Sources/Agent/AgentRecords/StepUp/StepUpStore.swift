@@ -23,7 +23,7 @@ extension AccountProfile {
 /// The proofs of presence on the disk (docs/offline.md, Step-up). What a proof costs to judge is spent elsewhere
 /// (`StepUpCoordinator`), so that the vault serves others meanwhile.
 package struct StepUpStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   // MARK: questions
 
@@ -32,7 +32,7 @@ package struct StepUpStore {
     return Self.status(of: profile, try record(of: profile))
   }
 
-  package static func status(of profile: AccountProfile, _ record: StepUpRecord?) -> StepUpState {
+  static func status(of profile: AccountProfile, _ record: StepUpRecord?) -> StepUpState {
     StepUpState(
       account: profile.id, provider: profile.provider, isEnrolled: record.map { !$0.isDestroyed } ?? false,
       attemptsLeft: record?.attempts.left ?? StepUpAttempts.maximum)

@@ -81,7 +81,7 @@ package final class StepUps: Sendable {
     }
   }
 
-  package func clear(_ id: AccountID) {
+  func clear(_ id: AccountID) {
     moments.withLock { moments in
       confirmations.withLock { $0.clear(id) }
       decisions.withdraw(id)

@@ -48,7 +48,7 @@ package final class TimeKeeper: ProviderClock {
   // MARK: the vault
 
   /// The vault was opened. Returns true if the record should be written: it is of another boot.
-  package func open(_ record: TrustedTime.Record?) -> Bool {
+  func open(_ record: TrustedTime.Record?) -> Bool {
     let machine = machine
     state.withLock { state in
       state.time = TrustedTime(record, bootID: clock.bootID, at: machine)
@@ -67,7 +67,7 @@ package final class TimeKeeper: ProviderClock {
   /// The record to commit together with any other change; nil while the vault is locked.
   package func record() -> TrustedTime.Record? { state.withLock { $0.time?.record(at: machine) } }
 
-  package func forget(_ provider: ProviderName) { state.withLock { $0.time?.forget(provider) } }
+  func forget(_ provider: ProviderName) { state.withLock { $0.time?.forget(provider) } }
 
   // MARK: queries
 

@@ -85,7 +85,7 @@ extension PolicyFacts.Token {
 }
 
 extension PolicyFacts.Snapshot {
-  package init(_ snapshot: AuthorizationSnapshot, age: Milliseconds) {
+  init(_ snapshot: AuthorizationSnapshot, age: Milliseconds) {
     self.init(
       roles: snapshot.roles, scopes: Set(snapshot.scopes.names), entitlements: snapshot.entitlements, age: age,
       version: snapshot.version)

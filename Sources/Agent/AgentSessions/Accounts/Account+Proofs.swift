@@ -7,14 +7,14 @@ package import Secrets
 
 /// A caller's wish for a proof of possession, for a request that it sends by itself.
 package struct ProofRequest: Sendable {
-  package var method: String
-  package var url: HTTPURL
+  var method: String
+  var url: HTTPURL
   /// The token that the request carries; nil for the standard one.
-  package var fingerprint: String?
+  var fingerprint: String?
   /// What the server told in `DPoP-Nonce`.
-  package var nonce: String?
+  var nonce: String?
   /// Of a limited caller.
-  package var permission: Permission?
+  var permission: Permission?
 
   package init(method: String, url: HTTPURL, fingerprint: String?, nonce: String?, permission: Permission?) {
     self.method = method

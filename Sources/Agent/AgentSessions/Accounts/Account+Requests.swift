@@ -7,7 +7,7 @@ package import AgentStore
 
 /// The requests of callers for a token.
 extension Account {
-  package func load() async throws(AgentFailure) { try await loader.load(self) }
+  func load() async throws(AgentFailure) { try await loader.load(self) }
 
   /// Returns a token from memory, or after the one exchange that all callers share. A caller with a `limit` gets no
   /// token with other scopes, or with rights in detail of another type.

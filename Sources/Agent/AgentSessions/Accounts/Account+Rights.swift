@@ -2,7 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
-package import AgentRecords
+internal import AgentRecords
 package import AgentStore
 
 /// The snapshot of what the person may do, as the provider told it last (docs/offline.md, Snapshots). The tokens of an
@@ -16,7 +16,7 @@ extension Account {
   }
 
   /// The same for decisions, which have loaded the account.
-  package func snapshot(of loaded: Loaded) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
+  func snapshot(of loaded: Loaded) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
     loaded.rights.map { rights in
       let snapshot = rights.snapshot
       return (snapshot, dependencies.time.elapsed(since: snapshot.fetchedAt, by: loaded.profile.provider))
@@ -52,11 +52,11 @@ extension Account {
   }
 
   /// After a sign-in. Returns at once.
-  package func fetchRights() { rightsFetcher.start(for: self) }
+  func fetchRights() { rightsFetcher.start(for: self) }
 
   /// Takes over what `RightsStore` joined, and tells subscribers. Of two that come in the other order, the later
   /// stands.
-  package func adopt(_ change: RightsChange?) {
+  func adopt(_ change: RightsChange?) {
     guard let change, let known = loaded else { return }
     if let rights = known.rights, rights.revision >= change.rights.revision { return }
     loaded?.rights = change.rights

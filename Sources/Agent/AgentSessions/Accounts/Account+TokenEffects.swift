@@ -2,7 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentRecords
-package import AgentStore
+internal import AgentStore
 
 /// Performs the effects of `TokenMachine`, at once.
 extension Account {
@@ -104,7 +104,7 @@ extension Account {
   }
 
   /// Brings the state up to now: loads the account, and tells what time has changed.
-  package func settle() async throws(AgentFailure) {
+  func settle() async throws(AgentFailure) {
     try await load()
     noticeReachability()
     // Decisions from memory stand as long as nothing changes.

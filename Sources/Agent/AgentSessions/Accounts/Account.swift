@@ -1,10 +1,10 @@
-package import AgentCore
+internal import AgentCore
 package import AgentModel
 internal import AgentOAuth
-package import AgentPorts
-package import AgentRecords
-package import AgentStore
-package import Secrets
+internal import AgentPorts
+internal import AgentRecords
+internal import AgentStore
+internal import Secrets
 
 /// Performs what `TokenMachine` and `ExchangeMachine` decide for the grant of one account.
 ///
@@ -33,10 +33,10 @@ package actor Account {
   private(set) var wasSignedOutOffline = false
 
   /// The grant as stored, and its machine.
-  package struct Loaded {
-    package var profile: AccountProfile
+  struct Loaded {
+    var profile: AccountProfile
     var machine: TokenMachine
-    package var grant: GrantRecord
+    var grant: GrantRecord
     /// When the state that subscribers know began, on the provider's timeline.
     var stateSince: Timestamp?
     @Rare var lastFailure: LastFailure? = nil
@@ -45,10 +45,10 @@ package actor Account {
     /// The identity in the ID token of the sign-in, which every later ID token must repeat.
     var idTokenIdentity: IDTokenIdentity?
     /// The memory that the rights snapshot is read from.
-    package var rights: RightsMemory?
+    var rights: RightsMemory?
   }
 
-  package init(id: AccountID, dependencies: AccountDependencies) {
+  init(id: AccountID, dependencies: AccountDependencies) {
     self.id = id
     self.dependencies = dependencies
   }
@@ -77,14 +77,14 @@ package actor Account {
     return made
   }
 
-  package var clock: any AgentClock { dependencies.environment.clock }
+  var clock: any AgentClock { dependencies.environment.clock }
 
   var journal: AccountJournal { AccountJournal(vault: dependencies.vault, id: id) }
 
   // MARK: replacing the grant
 
   /// A sign-in brought a new grant, which is stored already.
-  package func signedIn(
+  func signedIn(
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
     _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, unlockGeneration: UInt64
   ) {
@@ -134,7 +134,7 @@ package actor Account {
 
   /// Drops the memory: the stored grant was replaced, or the vault was locked. An exchange in flight finds that its
   /// attempt is no longer current.
-  package func release(_ error: AgentFailure) {
+  func release(_ error: AgentFailure) {
     loader.outdate()
     tokens.withdraw(of: self)
     dependencies.tokenCache.setSession(nil, of: id)
@@ -153,7 +153,7 @@ package actor Account {
   private func closeConnections() { dependencies.environment.http.closeConnections(of: id.text) }
 
   /// The provider's configuration changed: requests that it refused before are sent again.
-  package func configurationChanged() async {
+  func configurationChanged() async {
     rareParts.confirmer?.configurationChanged()
     closeConnections()
     configurationChanges += 1

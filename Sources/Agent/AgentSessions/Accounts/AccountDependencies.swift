@@ -10,17 +10,17 @@ package final class AccountDependencies: Sendable {
   /// What accounts have the parts do that are made after them.
   package struct LaterParts: Sendable {
     /// Sends an entry of the outbox in the background, or when its time has come.
-    package var revoke: @Sendable (OutboxEntry) -> Void
+    var revoke: @Sendable (OutboxEntry) -> Void
     /// Tries the outstanding revocations of one person by a client, or of all persons, within a few seconds.
-    package var drain: @Sendable (IssuingClient, Identity?) async -> Void
+    var drain: @Sendable (IssuingClient, Identity?) async -> Void
     /// Holds back the revocations by a client, until the hold is released. Those of the person who signed in are then
     /// tried within a few seconds.
-    package var hold: @Sendable (IssuingClient) async -> UInt64
-    package var release: @Sendable (UInt64, Identity?) async -> Void
+    var hold: @Sendable (IssuingClient) async -> UInt64
+    var release: @Sendable (UInt64, Identity?) async -> Void
     /// The account may deliver operations again: it signed in, or its data is open.
-    package var operationsMayGo: @Sendable (AccountID) -> Void
+    var operationsMayGo: @Sendable (AccountID) -> Void
     /// A host answered where none did.
-    package var networkIsThere: @Sendable () -> Void
+    var networkIsThere: @Sendable () -> Void
 
     package init(
       revoke: @escaping @Sendable (OutboxEntry) -> Void,
@@ -51,13 +51,13 @@ package final class AccountDependencies: Sendable {
   /// For how long the policy of a provider's accounts allows anything offline in a state; nil if it allows nothing.
   let offlineWindow: @Sendable (ProviderName, PolicyFacts.State) -> Milliseconds?
   package let stepUps: StepUps
-  package let metadata: MetadataRefresher
+  let metadata: MetadataRefresher
   let keySets = KeySets()
   /// What servers told for the proofs of bound tokens.
   let nonces = DPoPNonces()
   package let demands = LastDemands()
   package let environment: AgentEnvironment
-  package let later: LaterParts
+  let later: LaterParts
 
   package init(
     vault: VaultActor, tokenCache: TokenCache, validTokens: ValidTokens, decisions: DecisionCache, time: TimeKeeper,

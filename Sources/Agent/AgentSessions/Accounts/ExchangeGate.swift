@@ -54,7 +54,7 @@ package final class ExchangeGate: Sendable {
   }
 
   /// A caller now waits for the exchange with this ticket.
-  package func want(_ ticket: Ticket) { admit { queue, now in queue.want(ticket, at: now) } }
+  func want(_ ticket: Ticket) { admit { queue, now in queue.want(ticket, at: now) } }
 
   func leave(_ ticket: Ticket) {
     admit { queue, now in queue.leave(ticket, at: now) }

@@ -1,8 +1,8 @@
 package import AgentCore
 package import AgentModel
-package import AgentPorts
-package import AgentRecords
-package import AgentStore
+internal import AgentPorts
+internal import AgentRecords
+internal import AgentStore
 internal import Synchronization
 
 /// Whether the providers can be reached, as reported by clients, by requests to providers and by the machine, and never
@@ -48,7 +48,7 @@ package final class ConnectivityState: Sendable {
   /// Called when the state becomes `online`.
   private let cameOnline: @Sendable () -> Void
 
-  package init(
+  init(
     events: any EventPublishing, clock: any AgentClock, decisions: DecisionCache = DecisionCache(),
     cameOnline: @escaping @Sendable () -> Void = {}
   ) {

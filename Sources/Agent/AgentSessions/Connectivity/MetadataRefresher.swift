@@ -2,8 +2,8 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
-package import AgentRecords
-package import AgentStore
+internal import AgentRecords
+internal import AgentStore
 internal import Secrets
 internal import Synchronization
 
@@ -12,7 +12,7 @@ internal import Synchronization
 /// Nothing waits for it: documents are read in the background, when a provider was asked something anyway and what is
 /// known of it is old (`DocumentAge`), or when an endpoint turned out to be gone. No timer wakes the agent for it, and the
 /// agent serves from what it knows for as long as it must.
-package final class MetadataRefresher: Sendable {
+final class MetadataRefresher: Sendable {
   /// Minimum interval between two discovery attempts, also after a failure: neither a server that is down nor one that
   /// answers 404 on purpose makes the agent ask without end.
   static let pause = Milliseconds.seconds(3600)
@@ -23,7 +23,7 @@ package final class MetadataRefresher: Sendable {
   private let time: TimeKeeper
   private let nextLooks = Mutex<[ProviderName: BootInstant]>([:])
 
-  package init(vault: VaultActor, background: BackgroundWork, environment: AgentEnvironment, time: TimeKeeper) {
+  init(vault: VaultActor, background: BackgroundWork, environment: AgentEnvironment, time: TimeKeeper) {
     self.vault = vault
     self.background = background
     self.environment = environment

@@ -1,6 +1,6 @@
 package import AgentCore
 package import AgentModel
-package import AgentPorts
+internal import AgentPorts
 internal import Secrets
 internal import Synchronization
 
@@ -14,7 +14,7 @@ package final class FigureKeeper: Sendable {
   private let memoryTokens = Atomic<Int64>(0)
   private let clock: any AgentClock
 
-  package init(clock: any AgentClock) { self.clock = clock }
+  init(clock: any AgentClock) { self.clock = clock }
 
   /// What was counted up to now.
   package var counted: Figures { figures.withLock { $0 } }

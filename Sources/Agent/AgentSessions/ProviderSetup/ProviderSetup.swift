@@ -92,7 +92,7 @@ package struct ProviderSetup: Sendable {
   }
 
   /// Registers the agent at a provider that is being added without a client of its own.
-  package func register(_ provider: inout Provider) async throws(AgentFailure) {
+  func register(_ provider: inout Provider) async throws(AgentFailure) {
     guard let endpoint = provider.endpoints.registration else {
       throw .provider(.clientIDMissing(.notOffered))
     }

@@ -21,10 +21,10 @@ package struct SecretAdmission: Sendable {
 
   /// What a person gives.
   package struct Given: Sendable {
-    package var secret: Secret
-    package var username: String?
-    package var alias: Alias?
-    package var expiresAt: Timestamp?
+    var secret: Secret
+    var username: String?
+    var alias: Alias?
+    var expiresAt: Timestamp?
 
     package init(secret: Secret, username: String? = nil, alias: Alias? = nil, expiresAt: Timestamp? = nil) {
       (self.secret, self.username, self.alias, self.expiresAt) = (secret, username, alias, expiresAt)
@@ -32,7 +32,7 @@ package struct SecretAdmission: Sendable {
   }
 
   /// The bound of a secret, in bytes.
-  package static let mostBytes = 64 << 10
+  static let mostBytes = 64 << 10
 
   /// Adds the secret as an account. The same person at the same provider is the same account, whose secret is replaced.
   ///

@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
 package import AgentOAuth
-package import AgentPorts
+internal import AgentPorts
 package import AgentRecords
 package import AgentStore
 package import Secrets
@@ -12,12 +12,12 @@ package import Secrets
 /// `AuthorizationCodeFlow` and `DeviceFlow` get the provider's answer, `SignInAdmission` makes an account of it.
 package actor SignInCoordinator {
   /// Pending at one time.
-  package static let capacity = 24
+  static let capacity = 24
   /// Pending at one time for one client name, one grant or one process: a person signs in to a few things at once; more
   /// is a program that went wrong, which must leave places to the others.
-  package static let capacityOfOne = 16
+  static let capacityOfOne = 16
   /// The time that a person has.
-  package static let lifetime = Milliseconds.seconds(600)
+  static let lifetime = Milliseconds.seconds(600)
   /// The time in which the outcome can be asked for.
   private static let memory = Milliseconds.seconds(600)
   /// Ended sign-ins that are remembered at most.
@@ -64,7 +64,7 @@ package actor SignInCoordinator {
     resumption = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
   }
 
-  package var clock: any AgentClock { dependencies.environment.clock }
+  var clock: any AgentClock { dependencies.environment.clock }
 
   // MARK: beginning
 
@@ -236,7 +236,7 @@ package actor SignInCoordinator {
   }
 
   /// A locked vault has forgotten all sign-ins.
-  package func notFound() async -> AgentFailure { await dependencies.vault.isOpen ? .notFound(.signIn) : .locked }
+  func notFound() async -> AgentFailure { await dependencies.vault.isOpen ? .notFound(.signIn) : .locked }
 
   /// What came to the redirect URI of a sign-in and was refused.
   package func refusals(of id: String) -> SignInJob.Refusals { jobs[id]?.refusals ?? SignInJob.Refusals() }

@@ -14,7 +14,7 @@ package struct SignInJob: Sendable {
   }
 
   /// The way on which the provider's answer comes back.
-  package enum Way: Sendable {
+  enum Way: Sendable {
     /// The browser brings it to a listener of `RedirectListeners`, or a person brings it by hand.
     case browser(AuthorizationRequest)
     /// A person brings the answer; the agent opens no listener.
@@ -25,25 +25,25 @@ package struct SignInJob: Sendable {
     case ended
   }
 
-  package let id: String
-  package let provider: Provider
-  package let wishes: Wishes
-  package let scopes: [String]
+  let id: String
+  let provider: Provider
+  let wishes: Wishes
+  let scopes: [String]
   /// The key that its tokens will be bound to; nil for bearer tokens, and once the sign-in has ended. Nothing of it is
   /// stored before the account is.
-  package var deviceKey: DeviceKey?
+  var deviceKey: DeviceKey?
   /// `Caller.signInQuotas` of the caller that began it.
   let quotas: Set<String>
-  package let expiresAt: BootInstant
-  package var way: Way
-  package var status = Status.pending
+  let expiresAt: BootInstant
+  var way: Way
+  var status = Status.pending
   /// An answer was taken and is being redeemed; a second one is not.
-  package var isAnswered = false
+  var isAnswered = false
   /// The number of malformed answers that a person may still bring. A typing error or two are normal; guessing gets
   /// nowhere.
   var answersLeft = Self.answersAtMost
   /// Requests that came to its redirect URI and were refused; at most `refusalsAtMost` are counted.
-  package var refusals = Refusals()
+  var refusals = Refusals()
 
   package struct Refusals: Sendable {
     package var count = 0
@@ -56,14 +56,14 @@ package struct SignInJob: Sendable {
   var isPending: Bool { if case .pending = status { true } else { false } }
 
   /// When there is something to do for it: a question, its end, or, once it has ended, forgetting it.
-  package func due(_ memory: Milliseconds) -> BootInstant {
+  func due(_ memory: Milliseconds) -> BootInstant {
     guard isPending else { return expiresAt + memory }
     if case .device(_, _, let asksAt?) = way { return min(asksAt, expiresAt) }
     return expiresAt
   }
 
   /// Nil for a device's, and when it has ended.
-  package var request: AuthorizationRequest? {
+  var request: AuthorizationRequest? {
     switch way {
     case .browser(let request), .paste(let request): request
     case .device, .ended: nil
@@ -74,9 +74,9 @@ package struct SignInJob: Sendable {
   package struct Wishes: Sendable {
     /// The account that is signed in again: the sign-in fails for any other identity.
     package var account: AccountID?
-    package var alias: Alias?
+    var alias: Alias?
     package var scopes: [String]?
-    package var prompt: String?
+    var prompt: String?
     package var loginHint: String?
     /// Rights in detail; nil asks for none.
     package var details: AuthorizationDetails?

@@ -2,15 +2,15 @@ package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
-package import AgentRecords
+internal import AgentRecords
 package import AgentStore
 package import Secrets
 
 /// Performs what `SignOutMachine` decides (docs/sign-out.md, Order).
 package struct SignOutCoordinator: Sendable {
-  package let dependencies: AccountDependencies
-  package let accounts: AccountDirectory
-  package let revocations: RevocationWorker
+  let dependencies: AccountDependencies
+  let accounts: AccountDirectory
+  let revocations: RevocationWorker
 
   package init(dependencies: AccountDependencies, accounts: AccountDirectory, revocations: RevocationWorker) {
     self.dependencies = dependencies
@@ -164,7 +164,7 @@ package struct SignOutCoordinator: Sendable {
 
 extension SignedOut {
   /// The URL at which the browser ends the provider's own session (OpenID Connect RP-Initiated Logout §2).
-  package var endSessionURL: Secret? {
+  var endSessionURL: Secret? {
     // A machine has no session in a browser.
     guard let provider, provider.configuration.kind == .openid,
       let endpoint = provider.endpoints.endSession.flatMap(HTTPURL.init)

@@ -1,8 +1,8 @@
-package import AgentPorts
+internal import AgentPorts
 
 /// The messages to a person about a missing key: each place that keeps keys has its own remedy.
 extension KeySourceFailure {
-  package func message(of protection: String) -> String {
+  func message(of protection: String) -> String {
     let place = KeyPlace(protection)
     return switch self {
     case .unsafePermissions: place.isUnsafe

@@ -6,9 +6,9 @@ internal import AgentStore
 /// What is wrong with a file of the administrator, or with a folder of them.
 package struct AdministratorProblem: Hashable, Sendable {
   /// The file or the folder.
-  package var path: String
+  var path: String
   /// A sentence for a person, with the place in the file where one is known.
-  package var text: String
+  var text: String
 
   package init(path: String, text: String) {
     self.path = path
@@ -31,9 +31,9 @@ package struct ManagedProvider: Sendable {
 /// A policy whose file is there and can't be used.
 package struct UnreadPolicy: Hashable, Sendable {
   /// Nil if it can't be told.
-  package var name: String?
+  var name: String?
   /// The file, or the folder whose files are not known.
-  package var path: String
+  var path: String
 
   package init(name: String?, path: String) {
     self.name = name
@@ -43,14 +43,14 @@ package struct UnreadPolicy: Hashable, Sendable {
 
 extension PolicyCache {
   /// Takes what the administrator's files say now.
-  package func setManaged(_ content: AdministratorContent) {
+  func setManaged(_ content: AdministratorContent) {
     setManaged(content.policies, unread: content.deniedPolicies, mayBeAny: content.mayDescribeAnyPolicy)
   }
 }
 
 /// What the administrator's files say, as far as they can be used (docs/administrator.md).
 package struct AdministratorContent: Sendable {
-  package var mark: [Int64]
+  var mark: [Int64]
   package var providers: [ManagedProvider] = []
   package var policies: [ManagedPolicy] = []
   /// The policies that files describe which can't be used.
@@ -78,7 +78,7 @@ package struct AdministratorContent: Sendable {
 
   /// True for a document of a file that is there and can't be used now, or whose folder can't: what it said before
   /// stays.
-  package func mayStillHold(_ path: String) -> Bool {
+  func mayStillHold(_ path: String) -> Bool {
     problems.contains { $0.path == path || path.hasPrefix($0.path + "/") }
   }
 

@@ -49,7 +49,7 @@ package final class AdministratorTable: Sendable {
   var isWaiting: Bool { state.withLock(\.isWaiting) }
 
   /// Everything that does not count as the administrator wrote it, in the order of the paths.
-  package var problems: [AdministratorProblem] {
+  var problems: [AdministratorProblem] {
     state.withLock { state in
       let unstored = state.unstored.map { cause in
         AdministratorProblem(

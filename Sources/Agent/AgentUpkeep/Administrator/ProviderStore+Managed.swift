@@ -1,4 +1,4 @@
-package import AgentModel
+internal import AgentModel
 internal import AgentOAuth
 internal import AgentRecords
 internal import AgentStore
@@ -7,10 +7,10 @@ internal import Secrets
 
 /// What bringing the vault's providers in step with the administrator's files came to.
 package struct ManagedProviderChanges: Sendable {
-  package var changed: [ProviderName] = []
-  package var conflicts: [AdministratorProblem] = []
+  var changed: [ProviderName] = []
+  var conflicts: [AdministratorProblem] = []
   /// A provider whose file is gone is kept for its accounts.
-  package var hasGone = false
+  var hasGone = false
 }
 
 /// The providers of the administrator's files (docs/administrator.md). They are records of the vault like

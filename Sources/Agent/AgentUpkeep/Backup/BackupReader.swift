@@ -1,24 +1,24 @@
-package import AgentCore
+internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPermissions
 internal import AgentPorts
-package import AgentRecords
-package import AgentVault
-package import Secrets
+internal import AgentRecords
+internal import AgentVault
+internal import Secrets
 
 /// One account of a backup, to be restored into the live vault.
-package struct BackedUpAccount: Sendable {
+struct BackedUpAccount: Sendable {
   /// Its partition is the backup's.
-  package var profile: AccountProfile
-  package var rights: RightsMemory?
+  var profile: AccountProfile
+  var rights: RightsMemory?
   /// The PIN's record, and its pepper.
-  package var stepUp: (record: StepUpRecord, pepper: Secret)?
-  package var kept: [(id: [UInt8], plain: Secret)]
+  var stepUp: (record: StepUpRecord, pepper: Secret)?
+  var kept: [(id: [UInt8], plain: Secret)]
   /// What a backup takes over unread.
-  package var data: [(kind: DeclaredKind, plain: Secret)] = []
+  var data: [(kind: DeclaredKind, plain: Secret)] = []
   /// Nil in a backup without refresh tokens.
-  package var grant: Secret?
+  var grant: Secret?
   var idToken: Secret?
 }
 

@@ -1,19 +1,19 @@
 internal import AgentModel
-package import AgentPorts
+internal import AgentPorts
 internal import AgentRecords
-package import AgentStore
-package import AgentVault
+internal import AgentStore
+internal import AgentVault
 
 extension OpenVault {
-  package var backup: BackupSource { BackupSource(vault: self) }
+  var backup: BackupSource { BackupSource(vault: self) }
 }
 
 /// The vault's part of a backup: the moment at which the copy is made, and the entry that says so.
-package struct BackupSource {
-  package let vault: OpenVault
+struct BackupSource {
+  let vault: OpenVault
 
   /// Copies the store as it is now, and returns what opens the copy.
-  package func snapshot(to path: String) throws(AgentFailure) -> @Sendable (any Store) -> Vault {
+  func snapshot(to path: String) throws(AgentFailure) -> @Sendable (any Store) -> Vault {
     do {
       try vault.records.store.snapshot(to: path)
     } catch {

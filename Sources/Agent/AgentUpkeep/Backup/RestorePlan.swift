@@ -1,41 +1,41 @@
 internal import AgentCore
 internal import AgentModel
-package import AgentOAuth
-package import AgentPermissions
+internal import AgentOAuth
+internal import AgentPermissions
 internal import AgentPorts
-package import AgentRecords
-package import AgentStore
+internal import AgentRecords
+internal import AgentStore
 internal import AgentVault
 internal import Secrets
 
 extension OpenVault {
-  package var restore: RestorePlan { RestorePlan(vault: self) }
+  var restore: RestorePlan { RestorePlan(vault: self) }
 }
 
 /// The part of a backup's configuration that was not in the vault yet.
-package struct RestoredConfiguration: Sendable {
-  package var providers: [Provider] = []
-  package var policies: [StoredPolicy] = []
-  package var skipped: [SkippedItem] = []
+struct RestoredConfiguration: Sendable {
+  var providers: [Provider] = []
+  var policies: [StoredPolicy] = []
+  var skipped: [SkippedItem] = []
 }
 
 /// The result of restoring one account.
-package struct RestoredAccount: Sendable {
+struct RestoredAccount: Sendable {
   /// Nil if it was left out.
-  package var profile: AccountProfile?
-  package var skipped: [SkippedItem] = []
+  var profile: AccountProfile?
+  var skipped: [SkippedItem] = []
   /// Revocations that were given up, since they would have ended its login.
-  package var superseded: [OutboxEntry] = []
+  var superseded: [OutboxEntry] = []
 }
 
 /// Restores a backup without changing existing items: an item that exists already is skipped and reported.
 ///
 /// One transaction restores providers and policies, then one restores each account. After a crash the restored items
 /// are complete; another restore skips them and adds the rest.
-package struct RestorePlan {
-  package let vault: OpenVault
+struct RestorePlan {
+  let vault: OpenVault
 
-  package func configuration(
+  func configuration(
     _ providers: [Provider], _ policies: [StoredPolicy]
   ) throws(AgentFailure) -> ChangeSet<RestoredConfiguration> {
     var restored = RestoredConfiguration()
@@ -76,7 +76,7 @@ package struct RestorePlan {
   }
 
   /// `provider`: the backup's provider of the account. `rules`: those of the backup that name the account.
-  package func account(
+  func account(
     _ account: BackedUpAccount, of provider: Provider?, _ rules: [AccountRule]
   ) throws(AgentFailure) -> ChangeSet<RestoredAccount> {
     var account = account

@@ -28,7 +28,7 @@ package struct AgentDiagnosis: Sendable {
   }
 
   /// Diagnoses the whole agent without changing anything.
-  package func findings() async -> [Finding] {
+  func findings() async -> [Finding] {
     var findings = await VaultDiagnosis.findings(of: vault).list
     // A vault whose slots can't be read is a finding already.
     if let keys = try? await KeySlotDiagnosis(of: vault) { findings += keys.findings.list }

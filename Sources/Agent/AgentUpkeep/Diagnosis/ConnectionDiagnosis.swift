@@ -2,12 +2,12 @@ internal import AgentModel
 
 /// The connections of the process that has the most.
 package struct HeldConnections: Sendable {
-  package var process: Int32
+  var process: Int32
   /// For display only: a program chooses its name.
-  package var name: String?
-  package var count: Int
+  var name: String?
+  var count: Int
   /// The most that one process may have.
-  package var limit: Int
+  var limit: Int
 
   package init(process: Int32, name: String?, count: Int, limit: Int) {
     self.process = process

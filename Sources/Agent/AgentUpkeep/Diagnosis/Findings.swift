@@ -1,9 +1,9 @@
 internal import AgentModel
-package import AgentRecords
+internal import AgentRecords
 
 /// The findings of one diagnosis, in the words of the contract.
-package struct Findings: Sendable {
-  package private(set) var list: [Finding] = []
+struct Findings: Sendable {
+  private(set) var list: [Finding] = []
 
   mutating func sound(_ check: String, _ message: String, subject: String? = nil) {
     list.append(Finding(check: check, severity: .ok, subject: subject, account: nil, message: message, remedies: []))
@@ -45,5 +45,5 @@ package struct Findings: Sendable {
 
 extension AccountProfile {
   /// The account's name in a command.
-  package var name: String { alias?.text ?? id.text }
+  var name: String { alias?.text ?? id.text }
 }

@@ -1,19 +1,19 @@
-package import AgentCore
-package import AgentModel
+internal import AgentCore
+internal import AgentModel
 internal import AgentOAuth
 internal import AgentPermissions
 internal import AgentPorts
 internal import AgentRecords
-package import AgentStore
+internal import AgentStore
 internal import AgentVault
 
 extension OpenVault {
-  package var diagnosis: VaultDiagnosis { VaultDiagnosis(vault: self) }
+  var diagnosis: VaultDiagnosis { VaultDiagnosis(vault: self) }
 }
 
 /// Diagnoses the open vault. Each call checks one part, so that other callers hardly wait.
-package struct VaultDiagnosis {
-  package let vault: OpenVault
+struct VaultDiagnosis {
+  let vault: OpenVault
 
   /// The vault as a whole, locked or not.
   static func findings(of owner: isolated VaultActor) -> Findings {
@@ -44,7 +44,7 @@ package struct VaultDiagnosis {
   }
 
   /// The vault as a whole; nil while it is locked.
-  package static func findings(of status: VaultStatus, _ vault: OpenVault?) -> Findings {
+  static func findings(of status: VaultStatus, _ vault: OpenVault?) -> Findings {
     var findings = Findings()
     findings.describe(status.protection)
     guard status.isInitialized else {
@@ -122,7 +122,7 @@ package struct VaultDiagnosis {
   }
 
   /// Checks one account: its records, and whether its provider needs the person.
-  package func account(_ id: AccountID) -> Findings {
+  func account(_ id: AccountID) -> Findings {
     var findings = Findings()
     guard let profile = vault.directory.profiles[id] else { return findings }
     do throws(AgentFailure) {
@@ -185,7 +185,7 @@ package struct VaultDiagnosis {
   }
 
   /// Checks the outstanding work, and the time.
-  package func work() -> Findings {
+  func work() -> Findings {
     var findings = Findings()
     clock(&findings)
     OperationDiagnosis(vault: vault).findings(&findings)
@@ -291,7 +291,7 @@ extension Milliseconds {
 
 extension Findings {
   /// Adds a check that could not be made, with its error.
-  package mutating func add(_ error: AgentFailure, _ check: String) {
+  mutating func add(_ error: AgentFailure, _ check: String) {
     switch error {
     case .rolledBack:
       problem(
@@ -368,7 +368,7 @@ extension Findings {
   }
 
   /// Names the key that protects the store, and what it does not protect against.
-  package mutating func describe(_ protection: KeyProtection) {
+  mutating func describe(_ protection: KeyProtection) {
     switch protection {
     case .keyFile:
       notice(

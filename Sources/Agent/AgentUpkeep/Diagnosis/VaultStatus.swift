@@ -1,5 +1,5 @@
 package import AgentCore
-package import AgentPorts
+internal import AgentPorts
 package import AgentRecords
 package import AgentStore
 
@@ -15,7 +15,7 @@ package struct VaultStatus: Sendable {
   package var pendingOperations: Int
 
   /// `vault` is nil while it is locked. `grant` limits the answer to the accounts that it covers.
-  package init(
+  init(
     _ vault: OpenVault?, slots: [KeySlotRow], chosen: String, within grant: EffectiveGrant?
   ) throws(AgentFailure) {
     isLocked = vault == nil

@@ -20,7 +20,7 @@ package struct KeySlot: Sendable {
 
 /// The slots that wrap the root key (docs/storage.md, Key slots). Each slot alone opens the vault; there is always one.
 package struct KeySlotStore {
-  package let vault: OpenVault
+  let vault: OpenVault
 
   private func rows() throws(AgentFailure) -> [KeySlotRow] { try vault.records.store.slots() }
 
@@ -111,11 +111,11 @@ package struct KeySlotStore {
   // MARK: rotating the root key
 
   /// The slots wrapped around a new root key, without the holders' passphrases.
-  package struct Rewrapping {
-    package var keys: VaultKeys
+  struct Rewrapping {
+    var keys: VaultKeys
     var rows: [KeySlotRow]
     var notes: KeySlotNotes
-    package var entry: VaultChange
+    var entry: VaultChange
   }
 
   /// Wraps a new root key for all slots; nil while a rotation is under way.
@@ -136,7 +136,7 @@ package struct KeySlotStore {
       entry: vault.audited(.agentRotateRootKey, .keyEpoch(Int64(new.epoch))))
   }
 
-  package func begin(_ rotation: Rewrapping) throws(AgentFailure) {
+  func begin(_ rotation: Rewrapping) throws(AgentFailure) {
     let records = vault.records
     guard records.rollbackGuard.expect(rotation.keys, after: records.keys, records.store.databaseID) else {
       throw .keySlot(.anchorNotWritten)
