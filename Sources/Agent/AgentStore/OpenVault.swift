@@ -24,7 +24,7 @@ package struct VaultDependencies: Sendable {
   /// The rollback anchor does not take the store's counts any more.
   let anchorFellBehind: @Sendable () -> Void
   /// Tries an outstanding erasure again later.
-  let erasureIsHeldUp: @Sendable (ErasureHoldUp) -> Void
+  let erasureIsHeldUp: @Sendable (ErasureHoldUp, VaultActor) -> Void
 
   package init(
     clock: any AgentClock,
@@ -38,7 +38,7 @@ package struct VaultDependencies: Sendable {
     events: any EventPublishing,
     repeatsBegan: @escaping @Sendable () -> Void,
     anchorFellBehind: @escaping @Sendable () -> Void,
-    erasureIsHeldUp: @escaping @Sendable (ErasureHoldUp) -> Void
+    erasureIsHeldUp: @escaping @Sendable (ErasureHoldUp, VaultActor) -> Void
   ) {
     self.clock = clock
     self.entropy = entropy

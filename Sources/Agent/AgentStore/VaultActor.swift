@@ -99,7 +99,7 @@ package actor VaultActor {
     if changes.erases != nil {
       let outcome = finishErasures(in: vault)
       erased = outcome.erased
-      outcome.heldUpBy.map(dependencies.erasureIsHeldUp)
+      outcome.heldUpBy.map { dependencies.erasureIsHeldUp($0, self) }
       // A sign-out tells what it erased itself, after it has told that the account is signed out.
       if case .values? = changes.erases { tell(erased) }
     }
@@ -193,7 +193,7 @@ package actor VaultActor {
       throw error
     }
     // An earlier process may have died amid an erasure.
-    resumeErasures().map(dependencies.erasureIsHeldUp)
+    resumeErasures().map { dependencies.erasureIsHeldUp($0, self) }
     dependencies.tables.open(vault)
   }
 

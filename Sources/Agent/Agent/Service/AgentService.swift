@@ -50,7 +50,6 @@ package final class AgentService: Sendable {
   package let access: AccessCoordinator
   package let backups: BackupCoordinator
   package let administrator: AdministratorWatch
-  private let erasures: ErasureWorker
   private let tables: AgentTables
   private let dependencies: AccountDependencies
   private let onShutDown: @Sendable () -> Void
@@ -77,7 +76,6 @@ package final class AgentService: Sendable {
     self.onShutDown = onShutDown
     startedAt = environment.clock.wall()
     let vaultHandle = Handle<VaultActor>()
-    let erasureHandle = Handle<ErasureWorker>()
     let directory = Handle<AccountDirectory>()
     let tables = AgentTables(
       clock: environment.clock, events: events, background: background, ownerGrant: ownerGrant,
@@ -85,6 +83,7 @@ package final class AgentService: Sendable {
       rememberTime: { await vaultHandle.value?.rememberTime() },
       timeWasSet: { directory.value?.clockChanged(of: $0) })
     self.tables = tables
+    let erasures = ErasureWorker(clock: environment.clock, background: background)
     let settling = Alarm(clock: environment.clock, background: background)
     vault = VaultActor(
       store: store, anchor: anchor,
@@ -99,8 +98,8 @@ package final class AgentService: Sendable {
           }
         },
         anchorFellBehind: { [log = environment.log] in log.log(.warning, "rollback anchor not written", []) },
-        erasureIsHeldUp: { [background] holdUp in
-          background.start { await erasureHandle.value?.retry(after: holdUp) }
+        erasureIsHeldUp: { [background] holdUp, vault in
+          background.start { await erasures.retry(after: holdUp, in: vault) }
         }))
     vaultHandle.value = vault
     stepUpCoordinator = StepUpCoordinator(vault: vault, methods: [PINMethod()] + environment.stepUpMethods)
@@ -148,8 +147,6 @@ package final class AgentService: Sendable {
     administrator = AdministratorWatch(
       tables.administrator, policies: tables.policyCache, dependencies: dependencies, accounts: accounts,
       revocations: revocations, read: documents)
-    erasures = ErasureWorker(vault: vault, clock: environment.clock, background: background)
-    erasureHandle.value = erasures
     signOuts = SignOutCoordinator(
       dependencies: dependencies, accounts: accounts, revocations: revocations)
     decisions = PolicyDecisionPoint(

@@ -5,25 +5,23 @@ package import AgentStore
 
 /// Finishes erasures that the store could not finish in their own commit (docs/sign-out.md, Modes).
 package actor ErasureWorker {
-  private let vault: VaultActor
   private let clock: any AgentClock
   private let alarm: Alarm
   /// The cause that held up the last attempts, and how often in a row.
   private var heldUp: (by: ErasureHoldUp, times: Int)?
 
-  package init(vault: VaultActor, clock: any AgentClock, background: BackgroundWork) {
-    self.vault = vault
+  package init(clock: any AgentClock, background: BackgroundWork) {
     self.clock = clock
     alarm = Alarm(clock: clock, background: background)
   }
 
   /// An attempt is planned after each commit that was held up. The earliest counts (`Alarm`): an attempt that waits for
   /// a reader delays none that waits for the store.
-  package func retry(after holdUp: ErasureHoldUp) {
-    alarm.set(clock.boot() + Self.pause(holdUp, afterRetries: 0)) { await self.lookAgain() }
+  package func retry(after holdUp: ErasureHoldUp, in vault: VaultActor) {
+    alarm.set(clock.boot() + Self.pause(holdUp, afterRetries: 0)) { await self.lookAgain(in: vault) }
   }
 
-  private func lookAgain() async -> BootInstant? {
+  private func lookAgain(in vault: VaultActor) async -> BootInstant? {
     guard let holdUp = await vault.resumeErasures() else {
       heldUp = nil
       return nil
