@@ -153,7 +153,9 @@ struct VaultDraft {
   ) throws(VaultFailure) -> Vault.Partition {
     let rows = try vault.onStore { () throws(StoreFailure) in try vault.store.records(in: partition) }
     let pepper = partition == .vault ? nil : try vault.pepper(for: partition)
-    let isDataKept = old.keys?.data == nil || old.head.generations.keys.contains { vault.kinds[$0.kind].traits.contains(.wrapsDataKey) }
+    let isDataKept =
+      old.keys?.data == nil
+      || old.head.generations.keys.contains { vault.kinds[$0.kind].traits.contains(.wrapsDataKey) }
     var state = old
     state.epoch = seals.keys.epoch
     if let keys = old.keys {
