@@ -246,7 +246,7 @@ let adapters: [Target] = [
     "SystemAdapters", in: "Adapters",
     [
       "AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "DirectoryFiles", "FileRules", "LoopbackHTTP",
-      "Secrets", "Threads",
+      "Secrets", "Threads", "WatchedFiles",
     ]
   ),  // clock, entropy, browser, prompts, signals of the machine
   module(
@@ -258,6 +258,8 @@ let adapters: [Target] = [
   module(
     "UnixTransport", in: "Adapters", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC", "Threads"]
   ),  // socket, stdio
+  // files that a process must not outlive: its program, the agent's socket
+  module("WatchedFiles", in: "Adapters", ["AgentModel", "CPlatform", "Threads"]),
 ]
 
 /// Libraries of the system, and C of our own.
@@ -321,7 +323,7 @@ let programs: [Target] = [
     [
       "Agent", "AgentCore", "AgentModel", "AgentPermissions", "AgentPorts", "AgentServing", "AgentSessions", "CHeap",
       "CPlatform", "CStart", "DBus", "FileRules", "HTTPAdapter", "JSONRPC", "KeyProviders", "SQLiteStore", "Secrets",
-      "SystemAdapters", "TokenSignatures", "UnixTransport", "UsageWords",
+      "SystemAdapters", "TokenSignatures", "UnixTransport", "UsageWords", "WatchedFiles",
     ],
     linker: staticRuntime + quickStart + hotFunctionsTogether
   ),  // wiring only
@@ -335,7 +337,7 @@ let programs: [Target] = [
     "lanyard-cli",
     [
       "AgentCore", "AgentModel", "CConfinement", "CLibraries", "CPlatform", "CQRCode", "CommandSupport", "DBus",
-      "DirectoryFiles", "FileRules", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads", "UsageWords",
+      "DirectoryFiles", "FileRules", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads", "UsageWords", "WatchedFiles",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
     linker: staticRuntime + quickStart + [
@@ -347,14 +349,14 @@ let programs: [Target] = [
     "lanyard-export",
     [
       "AgentCore", "AgentModel", "AuditExport", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "FileRules",
-      "JSONRPC", "Secrets", "StreamingHTTP", "Threads",
+      "JSONRPC", "Secrets", "StreamingHTTP", "Threads", "WatchedFiles",
     ]
   ),  // sends the audit log to journald, syslog and OTLP/HTTP
   program(
     "lanyard-mcp",
     [
       "AgentCore", "AgentModel", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
-      "MCPBridge", "StreamingHTTP", "Threads", "UsageWords",
+      "MCPBridge", "StreamingHTTP", "Threads", "UsageWords", "WatchedFiles",
     ]
   ),  // a server of MCP on stdio that is a remote one, or the agent's own tools
   program(
@@ -362,19 +364,20 @@ let programs: [Target] = [
     [
       "AgentCore", "AgentModel", "CConfinement", "CHeap", "CPlatform", "CStart", "CommandSupport", "CurlTransfers",
       "FileRules", "JSONRPC", "LoopbackHTTP", "ProxyCore", "Secrets", "StreamingHTTP", "TLSServing", "Threads",
+      "WatchedFiles",
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
   program(
     "lanyard-web",
     [
       "AgentModel", "CHeap", "CPlatform", "CommandSupport", "JSONRPC", "LoopbackHTTP", "PageGate", "SystemAdapters",
-      "Threads", "WebPages",
+      "Threads", "WatchedFiles", "WebPages",
     ]
   ),  // serves the pages to browsers of this person
   program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
   // the practice provider by itself, and the demo
   program(
-    "lanyard-demo", ["CPlatform", "PracticeProvider", "UsageWords"], linker: staticFoundation, release: .unoptimized),
+    "lanyard-demo", ["CPlatform", "PracticeProvider", "UsageWords", "WatchedFiles"], linker: staticFoundation, release: .unoptimized),
   program("lanyard-schemas", ["SchemaKit", "UsageWords"], linker: [], release: .unoptimized),  // the generator: Swift, the clients, OpenRPC, reference docs
 ]
 
@@ -429,7 +432,7 @@ let checks: [Target] = [
     "SystemTests", in: "Adapters",
     [
       "SystemAdapters", "DBus", "DirectoryFiles", "FileRules", "KeyProviders", "AgentPorts", "AgentModel",
-      "CConfinement", "CPlatform", "Secrets", "Threads",
+      "CConfinement", "CPlatform", "Secrets", "Threads", "WatchedFiles",
     ]),
   tests("TLSServingTests", in: "Adapters", ["TLSServing"]),
   tests(

@@ -37,6 +37,11 @@ package struct SocketPlace: Sendable {
     return "\(try temporaryDirectory())/agent.sock"
   }
 
+  /// Whoever starts an agent at this socket locks this file (docs/protocol.md, Programs).
+  ///
+  /// - Parameter directory: the socket's.
+  package static func startLock(in directory: String) -> String { "\(directory)/start.lock" }
+
   /// Any user can make files in `/tmp`, so a folder that stands there already must be this user's alone. Another user can't
   /// replace it then, since `/tmp` is sticky.
   private func temporaryDirectory() throws(Fault) -> String {

@@ -4,6 +4,7 @@ internal import CPlatform
 internal import Glibc
 internal import Synchronization
 internal import Threads
+internal import WatchedFiles
 
 /// `SystemSignals` from the kernel: netlink for the network, and for the clock a timer that the kernel cancels when the
 /// clock is set. The files of the program and of the socket are watched by inotify(7).

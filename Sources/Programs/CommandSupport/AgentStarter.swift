@@ -57,7 +57,7 @@ struct AgentStarter {
     let directory = AgentPaths.directory(of: socket)
     let error = makeDirectory(directory)
     guard error == 0 else { throw noDirectory(directory, "created", error) }
-    let lock = open("\(directory)/start.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let lock = open(SocketPlace.startLock(in: directory), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard lock >= 0 else { throw noDirectory(directory, "written", errno) }
     // The umask may have removed permissions of the owner: the next command opens it, too.
     fchmod(lock, 0o600)

@@ -17,6 +17,7 @@ internal import Secrets
 internal import SystemAdapters
 internal import TokenSignatures
 internal import UnixTransport
+internal import WatchedFiles
 
 /// Wires the agent: reads the options, creates the adapters, opens the vault and serves.
 @main
@@ -202,6 +203,7 @@ struct LanyardAgent {
       log.log(.info, "ready", [])
       server.run(listener: listener.descriptor, signals: signals) { _ in agent.shutDown() }
       listener.removeName()
+      if WatchedFile.programOfThisProcessIsGone { listener.removeStartLock() }
     } else {
       server.run(stdio: (STDIN_FILENO, STDOUT_FILENO), signals: signals) { _ in agent.shutDown() }
       agent.shutDown()

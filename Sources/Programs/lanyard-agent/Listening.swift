@@ -2,10 +2,12 @@ internal import CPlatform
 internal import FileRules
 internal import Glibc
 internal import SystemAdapters
+internal import WatchedFiles
 
 /// The agent's socket in a private directory. Never replaces a socket that a process serves.
 struct Listening {
   let descriptor: Int32
+  private let directory: String
   /// Nil for a socket of the service manager.
   private var bound: (path: String, identity: FileIdentity?)?
 
@@ -17,6 +19,8 @@ struct Listening {
 
   /// The listening socket from the service manager, or one bound at `path`.
   init(_ path: String) throws(Failure) {
+    let slash = path.hasPrefix("/") ? path.lastIndex(of: "/") : nil
+    directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ""
     switch lanyard_listen_fds() {
     case 0: break
     case 1:
@@ -25,11 +29,9 @@ struct Listening {
     case let count where count < 0: throw .unsafe("The service manager did not hand over a listening unix socket.")
     default: throw .unsafe("The service manager handed over several sockets. The agent accepts one.")
     }
-    guard let slash = path.lastIndex(of: "/"), path.hasPrefix("/") else {
-      throw .unsafe("The socket's path must be absolute.")
-    }
+    guard !directory.isEmpty else { throw .unsafe("The socket's path must be absolute.") }
     do throws(PrivateDirectory.Failure) {
-      _ = try PrivateDirectory(path: slash == path.startIndex ? "/" : String(path[..<slash]))
+      _ = try PrivateDirectory(path: directory)
     } catch {
       throw .unsafe("The socket's directory \(error.message).")
     }
@@ -40,6 +42,16 @@ struct Listening {
   /// Removes a socket that this process bound. Another agent's, which has its name since, stays.
   func removeName() {
     if let bound, FileIdentity(path: bound.path) == bound.identity { unlink(bound.path) }
+  }
+
+  /// Once the program is gone, no command of it starts an agent here. The lock of one that does, such as of another
+  /// installation, stays.
+  func removeStartLock() {
+    let path = SocketPlace.startLock(in: directory)
+    let lock = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    guard lock >= 0 else { return }
+    if flock(lock, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
+    close(lock)
   }
 
   private static func bind(_ path: String) throws(Failure) -> Int32 {

@@ -4,6 +4,7 @@ internal import CommandSupport
 internal import Glibc
 internal import Synchronization
 internal import Threads
+internal import WatchedFiles
 
 /// One run of the program: a thread for each destination, and this one for signals.
 struct Run {
@@ -28,6 +29,7 @@ struct Run {
   private static let endMilliseconds: Int32 = 2000
 
   func toItsEnd() throws(CommandFailure) -> ExitStatus {
+    ProgramWatch.start()
     let directory = try ExportDirectory()
     let ending = Ending()
     guard let destinations = try destinations(ending) else { return .interrupted }

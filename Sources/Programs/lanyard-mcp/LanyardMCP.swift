@@ -4,6 +4,7 @@ internal import CommandSupport
 internal import Glibc
 internal import StreamingHTTP
 internal import UsageWords
+internal import WatchedFiles
 
 /// A server of MCP on stdio: one that is a remote one, or with `--self` the agent's own (docs/mcp.md). Wires the options, the
 /// server and the input.
@@ -31,6 +32,7 @@ struct LanyardMCP {
     let signals = lanyard_signalfd()
     let server = make()
     server.shutdown.guardEnd(signals: signals)
+    ProgramWatch.start()
     if Terminal.canAsk {
       Output.note("The program of an AI agent starts this, and writes messages of MCP to it. Ctrl-C ends it.")
     }

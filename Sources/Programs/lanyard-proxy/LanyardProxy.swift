@@ -6,6 +6,7 @@ import Glibc
 import ProxyCore
 import TLSServing
 import Threads
+import WatchedFiles
 
 /// `lanyard-proxy`: a forward proxy that puts an account's token on requests, so that programs of a sandbox never hold one
 /// (docs/proxy.md).
@@ -70,6 +71,8 @@ struct LanyardProxy {
       listener = try .port(options.port)
     }
     defer { listener.removePath() }
+    // That of `lanyard exec` is its command's way to the network, and ends with the command.
+    if options.parent == nil { ProgramWatch.start() }
     try announce(listener.place)
     return serve(listener, proxy, interruption, parent: options.parent)
   }

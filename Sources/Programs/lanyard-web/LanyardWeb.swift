@@ -5,6 +5,7 @@ internal import LoopbackHTTP
 internal import PageGate
 internal import Synchronization
 internal import SystemAdapters
+internal import WatchedFiles
 
 /// `lanyard-web`: serves the page of `lanyard ui` to the browser of this person (docs/page.md, docs/page-security.md).
 @main
@@ -46,6 +47,7 @@ struct LanyardWeb {
     // Without its address no browser can open the page.
     try Output.checkAnswer()
     ResidentMemory.giveBack()
+    ProgramWatch.start()
     // Its connections end with the process: none of them has anything to finish, and one may wait for an agent that hangs.
     return withExtendedLifetime(listener) { wait(interruption, idle, options) }
   }

@@ -1,8 +1,8 @@
 import AgentModel
 import Foundation
 import Glibc
-import SystemAdapters
 import Testing
+import WatchedFiles
 
 /// The clock is a parameter, so that nothing waits.
 @Suite struct WatchedFileTests {
@@ -71,6 +71,16 @@ import Testing
 
   @Test func programOfTheseTests_isFound() {
     #expect(WatchedFile.programOfThisProcess() != nil)
+  }
+
+  @Test func programThatAnUpgradeReplaced_isNotGone() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    // The words of the kernel for a file whose name was removed.
+    #expect(!WatchedFile.isGone(program: path))
+    #expect(!WatchedFile.isGone(program: path + " (deleted)"))
+    unlink(path)
+    #expect(WatchedFile.isGone(program: path + " (deleted)"))
+    #expect(!WatchedFile.programOfThisProcessIsGone)
   }
 
   /// Binds a socket at `path`, in the place of the file.

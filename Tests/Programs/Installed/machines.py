@@ -17,6 +17,8 @@ import urllib.request
 PLACE = os.environ.get("LANYARD_MACHINES", "/var/tmp/lanyard-packages")
 SUITE = os.environ.get("LANYARD_SUITE", "bookworm")
 PATIENCE_SECONDS = 30
+# `WatchedFile.longestUpgrade`.
+LONGEST_UPGRADE_SECONDS = 30
 
 
 def run(*words, **more):
@@ -165,11 +167,43 @@ class AliceAtPractice:
     """For a `TestCase` with a `machine`: alice signs in at a practice provider of hers."""
 
     def provider(self, *options):
-        process = self.machine.alice_starts("lanyard-demo", "provider", "--auto-approve", "alice", *options)
+        """It runs from a copy: one whose program is removed ends."""
+        self.machine.alice_does("cp --dereference --remove-destination $(command -v lanyard-demo) practice")
+        return self.serves("/home/alice/practice", "provider", "--auto-approve", "alice", *options)
+
+    def serves(self, *words):
+        """Starts a program that serves, and returns the first line that it prints."""
+        process = self.machine.alice_starts(*words)
         self.addCleanup(process.wait)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.terminate)
         return process.stdout.readline().strip()
+
+    def everything_serves(self):
+        """What serves beside the agent, until it is ended. The collector of the export is not there, so it tries again."""
+        self.machine.alice_does(
+            "mkdir -p -m 700 figures && lanyard provider update practice --allowed-origin https://api.example")
+        for words in (
+            ("lanyard", "proxy", "--account", "work"), ("lanyard", "ui", "--no-browser"),
+            ("lanyard", "export", "syslog", "--socket", "/home/alice/no-collector"), ("lanyard-demo", "provider"),
+            ("lanyard", "metrics", "--listen", "/home/alice/figures/socket"),
+        ):
+            self.assertNotEqual(self.serves(*words), "", words)
+        names = {"lanyard-agent", "lanyard-proxy", "lanyard-web", "lanyard-export", "lanyard-demo", "lanyard-cli"}
+        wait(lambda: names <= set(self.processes()), f"{names} run")
+
+    def processes(self):
+        """The names of Lanyard's processes on the machine."""
+        found = self.machine.root_does("cat /proc/[0-9]*/comm 2> /dev/null || true").split()
+        return [name for name in found if name.startswith("lanyard")]
+
+    def everything_ends(self):
+        """A process whose program is gone waits for the length of an upgrade, and ends."""
+        deadline = time.monotonic() + LONGEST_UPGRADE_SECONDS + 30
+        while self.processes() and time.monotonic() < deadline:
+            time.sleep(0.5)
+        self.assertEqual(self.processes(), [])
+        self.assertEqual(self.machine.root_does("find /run/user /tmp -name start.lock -o -name agent.sock"), "")
 
     def sign_in(self, issuer):
         """Alice signs in by a page, in a browser of hers: the agent answers no other user.

@@ -1,5 +1,6 @@
 import Foundation
 import PracticeProvider
+import WatchedFiles
 
 /// `lanyard-demo provider`: runs the practice provider until SIGTERM or SIGINT.
 enum ProviderCommand {
@@ -50,6 +51,7 @@ enum ProviderCommand {
     }
     for line in introduction(server, wanted.options) { Terminal.complain(line) }
 
+    ProgramWatch.start()
     var signal: Int32 = 0
     sigwait(&endings, &signal)
     server.stop()

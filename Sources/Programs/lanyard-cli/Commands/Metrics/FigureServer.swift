@@ -3,6 +3,7 @@ import CommandSupport
 import Glibc
 import MetricsExposition
 import Threads
+import WatchedFiles
 
 /// Answers scrapers at a unix socket: one thread, one request for each connection, and a thread that reads the figures.
 ///
@@ -43,6 +44,7 @@ struct FigureServer {
   /// Serves until a signal, and removes the socket then.
   func run() throws(CommandFailure) {
     let interruption = try Interruption()
+    ProgramWatch.start()
     let listener = try socket.open()
     let own = FigureSocket.Identity(socket.path)
     defer { socket.close(listener, madeAs: own) }

@@ -4,6 +4,7 @@ import Glibc
 import JSONRPC
 import MetricsExposition
 import Threads
+import WatchedFiles
 
 /// `lanyard metrics`
 struct MetricsCommand: ParsableCommand {
@@ -124,6 +125,7 @@ struct MetricsCommand: ParsableCommand {
     _ seconds: Int, _ target: FigureFile?, _ format: ExpositionFormat, _ labels: [FigurePage.Label]
   ) throws(CommandFailure) {
     let interruption = try Interruption()
+    ProgramWatch.start()
     var told: CommandFailure?
     var next = MonotonicTime.now.milliseconds
     while true {

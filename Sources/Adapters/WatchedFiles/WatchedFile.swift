@@ -2,7 +2,7 @@ package import AgentModel
 internal import CPlatform
 internal import Glibc
 
-/// A file that the agent must not outlive: its program, or its socket. One thread uses it.
+/// A file that a process must not outlive: its program, or the agent's socket. One thread uses it.
 ///
 /// An upgrade puts another program in the place of the old one; a removal leaves none, and no installer of wheels tells the
 /// program so. The socket's directory is removed at the last logout of a person, and a tidy-up may remove the socket: an
@@ -36,11 +36,23 @@ package final class WatchedFile {
   }
 
   /// The program of this process; nil if it is not known, or gone.
-  package static func programOfThisProcess() -> WatchedFile? {
+  package static func programOfThisProcess() -> WatchedFile? { linkToProgram.flatMap(program(path:)) }
+
+  /// The program of this process was removed, and none has its place.
+  package static var programOfThisProcessIsGone: Bool { linkToProgram.map(isGone(program:)) ?? false }
+
+  /// - Parameter link: what `/proc/PID/exe` leads to: the kernel puts a word after the name of a removed or replaced file.
+  package static func isGone(program link: String) -> Bool {
+    let removed = " (deleted)"
+    return link.hasSuffix(removed) && access(link, F_OK) != 0
+      && access(String(link.dropLast(removed.count)), F_OK) != 0
+  }
+
+  private static var linkToProgram: String? {
     var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &bytes, bytes.count)
     guard count > 0, count < bytes.count else { return nil }
-    return program(path: String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self))
+    return String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
   /// The socket that has this name now: a later one is another agent's. Nil if it can't be watched.
@@ -65,6 +77,17 @@ package final class WatchedFile {
     let end = deadline ?? now + patience
     deadline = end
     return now >= end
+  }
+
+  /// Returns once the file is gone for good. The thread sleeps while the file is untouched.
+  func waitUntilGone() {
+    while true {
+      let now = BootInstant(milliseconds: lanyard_boot_milliseconds())
+      if look(at: now) { return }
+      // poll(2) ignores a negative descriptor
+      var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      poll(&watched, 1, deadline.map { Int32(max(0, ($0 - now).count)) } ?? -1)
+    }
   }
 }
 
