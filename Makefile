@@ -106,7 +106,7 @@ nightly: build-tests real-provider ## Run thousands of seeds, every transcript i
 	LANYARD_FUZZ_ARGS=-runs=$(FUZZ_INPUTS) Tests/Fuzz/run 0
 	.ci/bare-machine
 
-bare-machine: ## A part of nightly: `make demo` and `make test` on a bare Debian (root, debootstrap).
+bare-machine: ## A part of nightly: `make demo` and `make test` on a bare Debian 12 and a bare Debian 13 (root, debootstrap).
 	.ci/bare-machine
 
 test-one: build-tests ## Run the Swift tests of a name, as in `make test-one TEST=AgentCoreTests.TokenMachineTests`.
