@@ -23,6 +23,7 @@ public final class BusConnection {
     var bus: OpaquePointer?
     let result = cbus_connect(address.text, takingDescriptors, timeout.microseconds, &bus)
     if result == -ETIMEDOUT { throw .timedOut }
+    if result == -ELIBACC { throw .noLibrary }
     guard result >= 0, let bus else { throw .unreachable(-result) }
     self.bus = bus
   }

@@ -1,6 +1,8 @@
 /// Why a call on a message bus failed.
 public enum BusFailure: Error, Sendable, Equatable {
-  /// No bus address, no libsystemd, or no process listens at the address: an errno value.
+  /// libsystemd is missing.
+  case noLibrary
+  /// No bus address, or no process listens at the address: an errno value.
   case unreachable(Int32)
   /// No reply in time. The service may have done what it was asked all the same.
   case timedOut

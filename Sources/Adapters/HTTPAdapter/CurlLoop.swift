@@ -83,7 +83,7 @@ final class CurlLoop: Sendable {
 
   private func run() {
     let wakeUp = WakeUp()
-    guard ccurl_open() else { return failAll(.noLibrary(.curl)) }
+    guard ccurl_open() else { return failAll(.noLibrary(.missingForRequests)) }
     guard wakeUp.descriptor >= 0, let multi = ccurl_multi_init() else { return failAll() }
     Self.running.add(1, ordering: .relaxed)
     state.withLock { $0.wakeUp = wakeUp }

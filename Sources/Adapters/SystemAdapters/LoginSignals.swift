@@ -155,6 +155,7 @@ public final class LoginSignals: SystemSignals {
 extension BusFailure {
   fileprivate var word: String {
     switch self {
+    case .noLibrary: "noLibrary"
     case .unreachable: "unreachable"
     case .timedOut: "timedOut"
     case .refused: hasNoOwner ? "noOwner" : "refused"

@@ -1,3 +1,4 @@
+public import AgentModel
 public import Secrets
 
 /// A source of a key slot's key that needs no passphrase: a key file, a systemd credential, a keyring.
@@ -31,13 +32,15 @@ extension KeySource {
 }
 
 /// Why a key source gave no key.
-public enum KeySourceFailure: Error, Sendable {
+public enum KeySourceFailure: Error, Sendable, Hashable {
   /// The key file has the wrong owner or mode.
   case unsafePermissions
   /// The key has the wrong length or encoding.
   case damaged
   /// The source can't be reached, or reading it failed.
   case unavailable
+  /// The source is reached by this library of the system, which is missing.
+  case missingLibrary(SystemLibrary)
   /// The key's container is locked; `KeySource.unlock()` asks the person.
   case locked
 }

@@ -21,9 +21,9 @@ static struct {
 #define DECLARE(name) typeof(&sd_bus_##name) name;
   FUNCTIONS(DECLARE)
 } bus_library;
-static bool is_open;
+static _Atomic bool is_open;
 
-static void open_once(void) {
+static void open_now(void) {
   void *library = lanyard_open_library("libsystemd.so.0");
   if (!library) return;
 #define RESOLVE(name) \
@@ -33,8 +33,12 @@ static void open_once(void) {
 }
 
 static bool open_library(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, open_once);
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  if (is_open) return true;
+  pthread_mutex_lock(&lock);
+  // A person may have installed it meanwhile.
+  if (!is_open) open_now();
+  pthread_mutex_unlock(&lock);
   return is_open;
 }
 

@@ -87,6 +87,19 @@ bool ccurl_open(void) {
   return is_open;
 }
 
+static bool opens(const char *name) {
+  void *library = lanyard_open_library(name);
+  if (library) dlclose(library);
+  return library != NULL;
+}
+
+ccurl_lack ccurl_missing(void) {
+  // Where its file is missing, too, a package manager brings OpenSSL along.
+  if (!lanyard_library_is_there("libcurl.so.4")) return ccurl_lacks_itself;
+  if (!opens("libcrypto.so.3")) return ccurl_lacks_crypto;
+  return opens("libssl.so.3") ? ccurl_lacks_itself : ccurl_lacks_tls;
+}
+
 bool ccurl_can_decode(void) { return inflate_init && inflate_more && inflate_reset && inflate_end; }
 
 // zlib's window holds the last 32 KiB of what it decoded.

@@ -190,7 +190,7 @@ final class OTLPCollector: Collector {
     case .notSent(.untrusted(.unknownAuthority)):
       "\(url.origin) can't be trusted: \(TrustFailure.unknownAuthority.explanation). `--ca-file` or `caFile` names other authorities."
     case .notSent(.untrusted(let why)): "\(url.origin) can't be trusted: \(why.explanation)."
-    case .notSent(.noLibrary): SystemLibrary.curl.missing
+    case .notSent(.noLibrary): SystemLibrary.missingForRequests.missing
     case .notSent: "\(url.origin) can't be reached."
     }
   }

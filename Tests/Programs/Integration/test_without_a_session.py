@@ -27,10 +27,14 @@ BROWSER = """#!/usr/bin/python3
 import sys, urllib.request
 urllib.request.build_opener(urllib.request.ProxyHandler({})).open(sys.argv[1]).read()
 """
-SIGNED_IN = r"""
+SERVED = r"""
 lanyard-demo provider --auto-approve alice > issuer &
 for pause in $(seq 200); do [ -s issuer ] && break; sleep 0.05; done
-lanyard provider add practice --issuer "$(head -1 issuer)" --client-id lanyard-demo --tenant-claim tid
+"""
+ADDED = 'lanyard provider add practice --issuer "$(head -1 issuer)" --client-id lanyard-demo --tenant-claim tid'
+# That of a session, where none listens.
+BUS = "DBUS_SESSION_BUS_ADDRESS=unix:path=/run/bus"
+SIGNED_IN = SERVED + ADDED + r"""
 lanyard login practice --alias work --browser "$HOME/browser" > /dev/null
 """
 
@@ -99,6 +103,22 @@ class WithoutASession(AgentFixture):
 
     def test_demo_runs(self):
         self.assertNotIn("Traceback", self.succeeds("lanyard demo < /dev/null"))
+
+    def test_missing_library_is_told_by_its_name(self):
+        for library, package, commands in (
+            ("libcrypto.so.3", "libssl3", [ADDED]), ("libssl.so.3", "libssl3", [ADDED]), ("libcurl.so.4", "libcurl4", [ADDED]),
+            ("libsystemd.so.0", "libsystemd0", [f"{BUS} lanyard key add secret-service", f"{BUS} lanyard notify --once"]),
+        ):
+            with self.subTest(library):
+                told = " ".join(self.succeeds(f"{BUS} lanyard status > /dev/null\n" + SERVED + "".join(
+                    # An empty file is no library.
+                    [f'mount --bind /dev/null "$(readlink -f /usr/lib/*/{library})"\n']
+                    + [f"{command} && echo did it || true\n" for command in commands]) + "lanyard stop\n").split())
+                self.assertEqual(told.count(f"The library {library} "), len(commands), told)
+                self.assertEqual(told.count(f"On Debian, `apt install {package}` brings it."), len(commands), told)
+                self.assertNotIn("did it", told)
+                for other in ("There is no", "DBUS_SESSION_BUS_ADDRESS", "Check the address"):
+                    self.assertNotIn(other, told)
 
     def test_directory_that_others_could_serve_is_refused_with_what_helps(self):
         for squat in ("mkdir -m 777 /tmp/lanyard-0", "mkdir -m 700 /tmp/elsewhere; ln -s elsewhere /tmp/lanyard-0",

@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import AgentPorts
 
 /// The messages to a person about a missing key: each place that keeps keys has its own remedy.
@@ -8,6 +9,7 @@ extension KeySourceFailure {
     case .unsafePermissions: place.isUnsafe
     case .damaged: place.isDamaged
     case .unavailable: place.isUnavailable
+    case .missingLibrary(let library): "\(library.missing) No other key was made."
     case .locked: place.isLocked
     }
   }

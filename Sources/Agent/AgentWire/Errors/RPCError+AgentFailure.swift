@@ -90,7 +90,7 @@ extension AgentFailure {
     case .keySlot(.anchorNotWritten): "anchorNotWritten"
     case .key(.unsafePermissions, _): "keyUnsafe"
     case .key(.damaged, _): "keyDamaged"
-    case .key(.unavailable, _): "keyUnavailable"
+    case .key(.unavailable, _), .key(.missingLibrary, _): "keyUnavailable"
     case .key(.locked, _): "keyLocked"
     case .keyGone: "keyGone"
     default: nil

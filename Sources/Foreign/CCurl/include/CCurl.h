@@ -9,6 +9,9 @@
 // Opens libcurl. False if it is missing or older than 7.80, which does not report when sending begins; the next call
 // looks again, since a person may install it meanwhile. All other functions require that this returned true.
 bool ccurl_open(void);
+typedef enum { ccurl_lacks_itself, ccurl_lacks_crypto, ccurl_lacks_tls } ccurl_lack;
+// What is missing where `ccurl_open` returns false: libcurl, or a library of OpenSSL without which it does not open.
+ccurl_lack ccurl_missing(void);
 // Whether zlib came with libcurl. The functions of `ccurl_inflater` require it.
 bool ccurl_can_decode(void);
 

@@ -78,7 +78,7 @@ extension BridgeFailure {
       case .notConnected(.timedOut): ("timedOut", "\(url.origin) did not accept the connection in time.")
       case .untrusted(let failure):
         ("untrusted", "\(url.origin) could not be trusted: \(explanation(failure)).")
-      case .noLibrary: ("noLibrary", SystemLibrary.curl.missing)
+      case .noLibrary: ("noLibrary", SystemLibrary.missingForRequests.missing)
       case .invalid: ("invalid", "The request can't be sent in HTTP.")
       case .notConnected(.proxy(let failure)): (failure.word, failure.explanation)
       case .cancelled, .notConnected: ("notConnected", "The connection to \(url.origin) failed.")

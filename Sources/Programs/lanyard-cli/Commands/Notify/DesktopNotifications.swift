@@ -1,3 +1,4 @@
+import AgentModel
 import CommandSupport
 import DBus
 
@@ -21,6 +22,8 @@ struct DesktopNotifications {
     do throws(BusFailure) {
       bus = try BusConnection(to: .session)
       try bus.watch("type='signal',sender='\(Self.service)',interface='\(Self.service)',path='\(Self.path)'")
+    } catch .noLibrary {
+      throw CommandFailure(.other, name: "noLibrary", SystemLibrary.systemd.missing)
     } catch {
       throw CommandFailure(
         .other, name: "noDesktop", "There is no desktop session that could show notifications.",
