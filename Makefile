@@ -139,6 +139,7 @@ lint: packages-tests ## Check the format of the Swift sources, and what document
 	$(PYTHON_TESTS) .ci/test_guises.py
 	$(PYTHON_TESTS) .ci/test_version.py
 	$(PYTHON_TESTS) .ci/test_packaging.py
+	$(PYTHON_TESTS) .ci/test_prerm.py
 
 check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
 	$(RELEASE)/lanyard-schemas check
