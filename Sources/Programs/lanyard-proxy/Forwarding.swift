@@ -225,7 +225,8 @@ extension Refusal {
         502, "untrustedServer", "\(server) could not be trusted: \(failure.explanation). Nothing was sent.")
     case .notConnected(.proxy(let failure)):
       self.init(502, failure.word, "\(failure.explanation) Nothing was sent to \(server).")
-    case .noLibrary: self.init(502, "noLibrary", "\(SystemLibrary.missingForRequests.missing) Nothing was sent to \(server).")
+    case .noLibrary:
+      self.init(502, "noLibrary", "\(SystemLibrary.missingForRequests.missing) Nothing was sent to \(server).")
     case .notConnected(.timedOut):
       self.init(504, "timedOut", "\(server) did not answer in time. Nothing was sent.")
     default: self.init(502, "notSent", "\(server) could not be reached. Nothing was sent.")
