@@ -2,7 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentPorts
 package import AgentStore
-internal import AgentVault
+package import AgentVault
 internal import Secrets
 
 extension DeclaredKind {
