@@ -21,7 +21,7 @@ let strict: [SwiftSetting] =
 enum Release {
   /// What others call many times for each request.
   case fast
-  /// Most of the agent's own modules: a fifth less of the compiler's time (docs/decisions/0036-the-agent-is-six-modules.md).
+  /// Most of the agent's own modules: a fifth less of the compiler's time (docs/decisions/0036-the-agent-is-seven-modules.md).
   case small
   /// What runs for milliseconds, seldom, or is not installed: the command line, the wire types, the agent's upkeep, the pages,
   /// tests, what reads schemas (docs/decisions/0034-the-release-is-what-is-tested.md).
@@ -190,7 +190,15 @@ let agent: [Target] = [
       "Secrets",
     ],
     release: .small
-  ),  // accounts at work: exchange, sign-in, sign-out, revocation, identity, rights, roles, connectivity
+  ),  // accounts at work: exchange, sign-out, revocation, identity, rights, roles, connectivity
+  module(
+    "AgentSignIn", in: "Agent",
+    [
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentSessions", "AgentStore", "AgentVault",
+      "JSONRPC", "Secrets",
+    ],
+    release: .small
+  ),  // how accounts and providers come: sign-in, import, keys, machines, the setup of providers
   module(
     "AgentDecisions", in: "Agent",
     [
@@ -202,7 +210,7 @@ let agent: [Target] = [
     "AgentUpkeep", in: "Agent",
     [
       "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords",
-      "AgentSessions", "AgentStore", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
+      "AgentSessions", "AgentSignIn", "AgentStore", "AgentVault", "JSONRPC", "SecretJSON", "Secrets",
     ],
     release: .unoptimized
   ),  // backup, key slots, diagnosis, the administrator's files
@@ -210,15 +218,15 @@ let agent: [Target] = [
     "Agent", in: "Agent",
     [
       "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts", "AgentRecords",
-      "AgentSessions", "AgentStore", "AgentUpkeep", "AgentVault", "JSONRPC", "Secrets",
+      "AgentSessions", "AgentSignIn", "AgentStore", "AgentUpkeep", "AgentVault", "JSONRPC", "Secrets",
     ]
   ),  // `AgentService` wires them: start, locking, shutdown, signals of the machine
   module(
     "AgentServing", in: "Agent",
     [
       "Agent", "AgentCore", "AgentDecisions", "AgentModel", "AgentOAuth", "AgentPermissions", "AgentPorts",
-      "AgentProtocol", "AgentRecords", "AgentSessions", "AgentStore", "AgentUpkeep", "AgentVault", "AgentWire",
-      "JSONRPC", "SecretJSON", "Secrets",
+      "AgentProtocol", "AgentRecords", "AgentSessions", "AgentSignIn", "AgentStore", "AgentUpkeep", "AgentVault",
+      "AgentWire", "JSONRPC", "SecretJSON", "Secrets",
     ]
   ),  // connections, method table, handlers
 ]

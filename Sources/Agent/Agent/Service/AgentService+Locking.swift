@@ -4,6 +4,7 @@ internal import AgentPermissions
 internal import AgentPorts
 package import AgentRecords
 internal import AgentSessions
+internal import AgentSignIn
 package import AgentStore
 
 extension AgentService {

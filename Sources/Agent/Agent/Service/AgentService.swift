@@ -5,6 +5,7 @@ package import AgentPermissions
 package import AgentPorts
 package import AgentRecords
 package import AgentSessions
+package import AgentSignIn
 package import AgentStore
 package import AgentUpkeep
 internal import JSONRPC

@@ -6,6 +6,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import AgentRecords
 internal import AgentSessions
+internal import AgentSignIn
 internal import AgentStore
 internal import AgentWire
 

@@ -7,6 +7,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import AgentRecords
 internal import AgentSessions
+internal import AgentSignIn
 internal import AgentStore
 internal import AgentUpkeep
 internal import AgentWire

@@ -4,6 +4,7 @@ internal import AgentPermissions
 internal import AgentProtocol
 internal import AgentRecords
 internal import AgentSessions
+internal import AgentSignIn
 internal import AgentStore
 
 /// What a method reaches, named in its line of `ServedMethods`: a limited caller's request is checked against it before

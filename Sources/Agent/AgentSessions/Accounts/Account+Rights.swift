@@ -52,7 +52,7 @@ extension Account {
   }
 
   /// After a sign-in. Returns at once.
-  func fetchRights() { rightsFetcher.start(for: self) }
+  package func fetchRights() { rightsFetcher.start(for: self) }
 
   /// Takes over what `RightsStore` joined, and tells subscribers. Of two that come in the other order, the later
   /// stands.

@@ -1,10 +1,10 @@
-internal import AgentCore
+package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
-internal import AgentRecords
+package import AgentRecords
 internal import AgentStore
-internal import Secrets
+package import Secrets
 
 /// Performs what `TokenMachine` and `ExchangeMachine` decide for the grant of one account.
 ///
@@ -84,7 +84,7 @@ package actor Account {
   // MARK: replacing the grant
 
   /// A sign-in brought a new grant, which is stored already.
-  func signedIn(
+  package func signedIn(
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
     _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, unlockGeneration: UInt64
   ) {

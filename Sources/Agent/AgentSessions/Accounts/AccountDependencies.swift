@@ -10,15 +10,15 @@ package final class AccountDependencies: Sendable {
   /// What accounts have the parts do that are made after them.
   package struct LaterParts: Sendable {
     /// Sends an entry of the outbox in the background, or when its time has come.
-    var revoke: @Sendable (OutboxEntry) -> Void
+    package var revoke: @Sendable (OutboxEntry) -> Void
     /// Tries the outstanding revocations of one person by a client, or of all persons, within a few seconds.
-    var drain: @Sendable (IssuingClient, Identity?) async -> Void
+    package var drain: @Sendable (IssuingClient, Identity?) async -> Void
     /// Holds back the revocations by a client, until the hold is released. Those of the person who signed in are then
     /// tried within a few seconds.
-    var hold: @Sendable (IssuingClient) async -> UInt64
-    var release: @Sendable (UInt64, Identity?) async -> Void
+    package var hold: @Sendable (IssuingClient) async -> UInt64
+    package var release: @Sendable (UInt64, Identity?) async -> Void
     /// The account may deliver operations again: it signed in, or its data is open.
-    var operationsMayGo: @Sendable (AccountID) -> Void
+    package var operationsMayGo: @Sendable (AccountID) -> Void
     /// A host answered where none did.
     var networkIsThere: @Sendable () -> Void
 
@@ -52,12 +52,12 @@ package final class AccountDependencies: Sendable {
   let offlineWindow: @Sendable (ProviderName, PolicyFacts.State) -> Milliseconds?
   package let stepUps: StepUps
   let metadata: MetadataRefresher
-  let keySets = KeySets()
+  package let keySets = KeySets()
   /// What servers told for the proofs of bound tokens.
   let nonces = DPoPNonces()
   package let demands = LastDemands()
   package let environment: AgentEnvironment
-  let later: LaterParts
+  package let later: LaterParts
 
   package init(
     vault: VaultActor, tokenCache: TokenCache, validTokens: ValidTokens, decisions: DecisionCache, time: TimeKeeper,

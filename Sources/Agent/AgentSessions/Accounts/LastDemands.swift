@@ -31,5 +31,5 @@ package final class LastDemands: Sendable {
   }
 
   /// The account signed in, or out, or a sign-in as demanded failed: the next one asks for nothing of it.
-  func forget(_ account: AccountID) { demands.withLock { $0[account] = nil } }
+  package func forget(_ account: AccountID) { demands.withLock { $0[account] = nil } }
 }

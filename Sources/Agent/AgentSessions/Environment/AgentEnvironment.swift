@@ -1,7 +1,7 @@
 public import AgentCore
 package import AgentOAuth
 public import AgentPorts
-internal import AgentRecords
+package import AgentRecords
 
 /// The agent's only access to the outside: every effect it has goes through one of these.
 public final class AgentEnvironment: Sendable {
@@ -61,7 +61,7 @@ public final class AgentEnvironment: Sendable {
 }
 
 extension ProviderClient.Dependencies {
-  init(_ environment: AgentEnvironment, time: TimeKeeper) {
+  package init(_ environment: AgentEnvironment, time: TimeKeeper) {
     self.init(
       http: environment.http, clock: environment.clock, entropy: environment.entropy, keys: environment.keys,
       signatures: environment.signatures, time: time, subjectTokens: environment.subjectTokens,

@@ -35,7 +35,7 @@ package final class FigureKeeper: Sendable {
   }
 
   /// A sign-in or a token exchange ended; nil if it brought a token.
-  func grantEnded(_ kind: GrantKind, _ failure: ExchangeFailure?, issuer: String) {
+  package func grantEnded(_ kind: GrantKind, _ failure: ExchangeFailure?, issuer: String) {
     let digest = digest(of: issuer)
     figures.withLock { $0.grantEnded(kind, failure.map { ExchangeOutcome($0) } ?? .renewed, issuer: digest) }
   }

@@ -1,10 +1,10 @@
-internal import AgentModel
-internal import AgentOAuth
-internal import AgentStore
+package import AgentModel
+package import AgentOAuth
+package import AgentStore
 
 extension ProviderDocuments {
   /// Discovery, or the failure that a person is told.
-  func discoverOrExplain() async throws(AgentFailure) -> ServerMetadata {
+  package func discoverOrExplain() async throws(AgentFailure) -> ServerMetadata {
     let metadata: ServerMetadata
     do throws(DocumentFailure) {
       metadata = try await discover()

@@ -281,7 +281,7 @@ package actor RevocationWorker {
 
   /// Deregisters a client that the agent registered itself (RFC 7592), once no provider has it and no revocation needs
   /// it. While one waits, the end of that one calls this again.
-  func unregister(_ client: Provider) async {
+  package func unregister(_ client: Provider) async {
     guard let registration = client.registration else { return }
     let isOver = try? await dependencies.vault.read { vault throws(AgentFailure) -> Bool in
       if try vault.outbox.needs(client) { return false }

@@ -4,6 +4,7 @@ internal import AgentOAuth
 internal import AgentPorts
 internal import AgentRecords
 internal import AgentSessions
+internal import AgentSignIn
 internal import AgentStore
 
 /// Tries a provider before a person signs in there (docs/providers.md, Trying a provider).

@@ -2,7 +2,8 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 package import AgentRecords
-package import AgentSessions
+internal import AgentSessions
+package import AgentSignIn
 internal import AgentStore
 
 /// Asks the providers whether they answer, only on a caller's request: each provider sees that it was asked.

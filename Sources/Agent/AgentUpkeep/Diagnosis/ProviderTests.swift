@@ -2,7 +2,8 @@ internal import AgentModel
 package import AgentOAuth
 internal import AgentPorts
 internal import AgentRecords
-package import AgentSessions
+internal import AgentSessions
+package import AgentSignIn
 package import AgentStore
 internal import Secrets
 internal import Synchronization

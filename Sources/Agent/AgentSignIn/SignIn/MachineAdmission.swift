@@ -3,6 +3,7 @@ package import AgentModel
 package import AgentOAuth
 internal import AgentPorts
 package import AgentRecords
+internal import AgentSessions
 package import AgentStore
 
 /// Makes accounts of machine identities (docs/machines.md). The first exchange comes first: a client that the provider

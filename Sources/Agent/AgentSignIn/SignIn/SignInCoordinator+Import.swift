@@ -3,6 +3,7 @@ package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 package import AgentRecords
+internal import AgentSessions
 package import AgentStore
 package import Secrets
 

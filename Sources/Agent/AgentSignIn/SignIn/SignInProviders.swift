@@ -3,6 +3,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 
 /// Finds the provider of a sign-in, and asks it for the endpoints that the flow needs.

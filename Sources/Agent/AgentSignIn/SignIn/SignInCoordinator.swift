@@ -3,6 +3,7 @@ package import AgentModel
 package import AgentOAuth
 internal import AgentPorts
 package import AgentRecords
+package import AgentSessions
 package import AgentStore
 package import Secrets
 

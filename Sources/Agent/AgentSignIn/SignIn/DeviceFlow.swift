@@ -3,6 +3,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentRecords
+internal import AgentSessions
 internal import AgentStore
 internal import Secrets
 

@@ -3,6 +3,7 @@ package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentRecords
+internal import AgentSessions
 package import AgentStore
 
 /// The issuer that a URL belongs to, and what it offers.

@@ -2,6 +2,7 @@ internal import AgentModel
 package import AgentOAuth
 internal import AgentPorts
 package import AgentRecords
+package import AgentSessions
 package import AgentStore
 
 /// The requests to a provider while it is being configured.
