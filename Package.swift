@@ -186,8 +186,7 @@ let agent: [Target] = [
   module(
     "AgentSessions", in: "Agent",
     [
-      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "JSONRPC",
-      "Secrets",
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentRecords", "AgentStore", "AgentVault", "Secrets",
     ],
     release: .small
   ),  // accounts at work: exchange, sign-out, revocation, identity, rights, roles, connectivity

@@ -53,14 +53,16 @@ static void read_links(const char *path) {
   closedir(directory);
 }
 
-// What a start of the agent reads: heads, keys and profiles of accounts, and what belongs to the vault. The key is not the store's, so nothing opens; the work for a seal is the same but for the last comparison.
+// What a start of the agent reads: heads, keys and profiles of accounts, and what belongs to the vault. The key is not the
+// store's, so nothing opens; the work for a seal is the same but for the last comparison.
 static void read_store(const char *path) {
   static unsigned char key[crypto_aead_xchacha20poly1305_ietf_KEYBYTES], plain[1 << 20];
   sqlite3 *store;
   sqlite3_stmt *rows;
   if (sqlite3_open_v2(path, &store, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) fail("sqlite3_open_v2");
-  if (sqlite3_exec(store, "PRAGMA journal_mode = WAL; PRAGMA quick_check(1)", NULL, NULL, NULL) != SQLITE_OK) fail("PRAGMA");
-  if (sqlite3_prepare_v2(store, "SELECT kind, id, sealed FROM record WHERE kind < 4 OR kind >= 16", -1, &rows, NULL) != SQLITE_OK) fail("SELECT");
+  if (sqlite3_exec(store, "PRAGMA journal_mode = WAL", NULL, NULL, NULL) != SQLITE_OK) fail("PRAGMA");
+  const char *query = "SELECT kind, id, sealed FROM record WHERE kind < 4 OR kind >= 16";
+  if (sqlite3_prepare_v2(store, query, -1, &rows, NULL) != SQLITE_OK) fail("SELECT");
   while (sqlite3_step(rows) == SQLITE_ROW) {
     const unsigned char *sealed = sqlite3_column_blob(rows, 2);
     unsigned long long sealed_bytes = sqlite3_column_bytes(rows, 2), plain_bytes;
