@@ -37,7 +37,7 @@ public enum Mistake {
     switch (parts.first, parts.count) {
     case ("Missing expected argument ", 3): return "Missing \(kind(parts[1])) '\(parts[1])'."
     case ("Value to be set with flag ", 5) where parts[2] == " had already been set with flag ":
-      return parts[1] == parts[3] ? "\(parts[1]) is there twice." : both(parts[3], parts[1])
+      return both(parts[3], parts[1])
     default: return message.last.map { ".?!".contains($0) } ?? true ? message : message + "."
     }
   }

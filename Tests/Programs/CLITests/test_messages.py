@@ -204,7 +204,6 @@ class MessageTests(Person):
             (["rename"], "Missing argument '<account>'."),
             (["token", "--aud"], "Missing value for '--aud <aud>'."),
             (["logout", "--hard", "--soft"], "Choose --hard or --soft, not both."),
-            (["logout", "--hard", "--hard"], "--hard is there twice."),
             (["login", "a", "--device", "--paste"], "Choose --device or --paste, not both."),
             (["completion", "tcsh"],
              "The value 'tcsh' is invalid for '<shell>'. Please provide one of 'bash', 'zsh' or 'fish'."),
