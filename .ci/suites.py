@@ -44,6 +44,7 @@ STREAMING_HTTP = (
     "Sources/Adapters/FileRules/**",
     "Sources/Adapters/StreamingHTTP/**",
     "Sources/Adapters/Threads/**",
+    "Sources/Adapters/WatchedFiles/**",
     "Sources/Foreign/CCurl/**",
 )
 # What all clients speak, and what judges them.
@@ -151,6 +152,7 @@ SUITES: Dict[str, Tuple[str, ...]] = {
         "Sources/Adapters/SystemAdapters/Confinement.swift",
         "Sources/Adapters/SystemAdapters/ProcessHardening.swift",
         "Sources/Adapters/Threads/**",
+        "Sources/Adapters/WatchedFiles/**",
         "Sources/Foreign/CConfinement/**",
         "Sources/Programs/CommandSupport/**",
         "Sources/Programs/UsageWords/**",

@@ -196,7 +196,6 @@ func takeLock(lock *os.File) bool {
 	return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// reason is the system's word for an error, without the paths that the error names.
 // whyNotRun knows a program that is there while the dynamic linker of glibc that it names is not.
 func whyNotRun(program string, err error) string {
 	if _, missing := os.Stat(program); errors.Is(err, syscall.ENOENT) && missing == nil {
@@ -206,6 +205,7 @@ func whyNotRun(program string, err error) string {
 	return reason(err)
 }
 
+// reason is the system's word for an error, without the paths that the error names.
 func reason(err error) string {
 	var number syscall.Errno
 	if errors.As(err, &number) {

@@ -11,7 +11,7 @@ public struct SystemLibrary: Hashable, Sendable {
   public static let curl = SystemLibrary(name: "libcurl.so.4", oldestRelease: "7.80", debianPackage: "libcurl4")
   /// Signatures of tokens, and of clients that have a key.
   public static let crypto = SystemLibrary(name: "libcrypto.so.3", oldestRelease: nil, debianPackage: "libssl3")
-  /// TLS of `lanyard-proxy` towards programs.
+  /// TLS: of `lanyard-proxy` towards programs, and of libcurl, which stands on it.
   public static let tls = SystemLibrary(name: "libssl.so.3", oldestRelease: nil, debianPackage: "libssl3")
   /// Message buses: the keyring, sleep, the screen's lock.
   public static let systemd = SystemLibrary(name: "libsystemd.so.0", oldestRelease: nil, debianPackage: "libsystemd0")

@@ -113,8 +113,7 @@ extension AccountSelection {
     do throws(CommandFailure) {
       return try ask(selector, &agent)
     } catch {
-      // Under a grant an unknown account is one that it does not cover.
-      guard error.name == "accountNotFound" || error.name == "notPermitted" else { throw error }
+      guard error.mayBeOfAnUnknownAccount else { throw error }
       let found = try located(via: &agent)
       guard found != selector else { throw error }
       return try ask(found, &agent)
@@ -140,6 +139,12 @@ extension AccountSelection {
 }
 
 extension CommandFailure {
+  /// True if the agent knew no account by the word that was sent. Under a grant an unknown account is one that it does not
+  /// cover; while a record does not open, the word may be its account's.
+  var mayBeOfAnUnknownAccount: Bool {
+    name == "accountNotFound" || name == "notPermitted" || (name == "integrity" && account == nil)
+  }
+
   /// Names the account in the hints as the person did, instead of by its id.
   public func namingAccount() -> CommandFailure {
     guard let selection = AccountSelection.last.withLock({ $0 }), selection.reason.isName, let wire else { return self }

@@ -43,9 +43,9 @@ public struct TokenRequest: Sendable {
     do throws(CommandFailure) {
       try askUntilAnswered(selection.selector, begun)
     } catch {
-      // Under a grant an unknown account is one that it does not cover.
-      let mayBeAddress = error.name == "notPermitted" && selection.selector.contains("@")
-      guard error.name == "accountNotFound" || mayBeAddress else { throw error }
+      // A program whose grant does not cover the account is not asked to connect twice.
+      let isRefused = error.name == "notPermitted" && !selection.selector.contains("@")
+      guard error.mayBeOfAnUnknownAccount, !isRefused else { throw error }
       // Look for an e-mail address or a name only now: most programs use an alias, and this is a second request.
       var agent = try Agent.connect(mayStart: mayStart)
       let found = try selection.located(via: &agent)

@@ -24,6 +24,22 @@ class SelectorTests(Person):
         self.answer("logout", MAIL)
         self.assertEqual(agent.params("account.signOut")["account"], WORK["id"])
 
+    def test_a_damaged_account_keeps_no_other_from_being_named(self):
+        answers = resolving(WORK)
+        for method in ("account.get", "account.signOut", "token.get"):
+            def found(params, context, known=answers[method]):
+                if params["account"] not in (WORK["id"], WORK["alias"]):
+                    raise Error(5002, "integrity")
+                return known(params, context)
+            answers[method] = found
+        self.agent(answers)
+        for word in (MAIL, NAME):
+            self.answer("token", word)
+            self.assertEqual(json.loads(self.answer("account", "show", word, "--json"))["id"], WORK["id"])
+        self.answer("logout", MAIL, "--json")
+        # A word that nobody has may be the damaged account's.
+        self.assertIn("integrity", self.refused(1, "account", "show", "nobody", "--json"))
+
     def test_one_of_several_accounts_is_not_chosen(self):
         agent = self.agent(resolving(WORK, {**HOME, "email": MAIL}))
         for words in (["token", MAIL], ["logout", MAIL, "--yes"], ["forget", MAIL, "--yes"]):
