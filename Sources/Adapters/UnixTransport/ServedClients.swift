@@ -12,7 +12,7 @@ package struct ServedClients {
     /// What the server does with the client's input.
     enum Input {
       case read
-      /// Not read until the client has read its answers.
+      /// Not read now: the client has to read answers first, too many of its requests wait, or it is being closed.
       case heldBack
       case ended
     }

@@ -7,8 +7,8 @@ package struct DeclaredKind: Sendable {
   package let number: RecordKind
   package let keyClass: KeyClass
   package let traits: Traits
-  /// Goes into the ids of records that are found by a name (`RecordPlaces`). Empty for others.
-  let label: StaticString
+  /// Goes into the ids of records that are found by a name (`RecordPlaces`), and so is of the format. Empty for others.
+  package let label: StaticString
 
   package init(_ number: UInt16, under keyClass: KeyClass, _ traits: Traits = [], named label: StaticString = "") {
     self.number = RecordKind(rawValue: number)
@@ -34,7 +34,7 @@ package struct DeclaredKind: Sendable {
     package static let untilSignOut = Traits(rawValue: 4)
     /// It has the account's data key under the person's PIN.
     package static let wrapsDataKey = Traits(rawValue: 8)
-    /// A backup takes the record over unread: it may be under the person's PIN.
+    /// A backup takes the record over, and knows no more of it than its name: it may be under the person's PIN.
     package static let copied = Traits(rawValue: 16)
   }
 

@@ -35,6 +35,6 @@ package struct DeclaredKinds: Sendable {
   /// What a sign-out deletes.
   package var untilSignOut: [DeclaredKind] { all.filter { $0.traits.contains(.untilSignOut) } }
 
-  /// What a backup takes over unread.
+  /// What a backup takes over without knowing more of it than its name.
   package var copied: [DeclaredKind] { all.filter { $0.traits.contains(.copied) } }
 }

@@ -43,6 +43,8 @@ extension DeclaredKind {
         "45 vault counted alone", "46 token signedIn", "47 token", "52 vault counted alone", "53 vault alone",
         "54 vault counted alone", "55 vault alone", "56 vault counted alone",
       ])
+    let labels = AgentTables.kinds.all.map { "\($0.number.rawValue) \($0.label)" }.filter { !$0.hasSuffix(" ") }
+    #expect(labels == ["9 client secret", "16 provider", "21 policy", "47 budget", "56 spent tries"])
     #expect(AgentTables.kinds.copied == [.init(9, under: .data), .init(10, under: .data)])
   }
 

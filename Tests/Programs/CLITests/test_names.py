@@ -35,7 +35,7 @@ class SelectorTests(Person):
         self.agent(answers)
         for word in (MAIL, NAME):
             self.answer("token", word)
-            self.assertEqual(json.loads(self.answer("account", "show", word, "--json"))["id"], WORK["id"])
+            self.assertEqual(json.loads(self.answer("account", "show", word, "--json"))["account"], WORK["id"])
         self.answer("logout", MAIL, "--json")
         # A word that nobody has may be the damaged account's.
         self.assertIn("integrity", self.refused(1, "account", "show", "nobody", "--json"))

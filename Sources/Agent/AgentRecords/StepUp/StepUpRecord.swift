@@ -7,7 +7,7 @@ internal import SecretJSON
 package import Secrets
 
 extension DeclaredKind {
-  /// The PIN's verifier, the tries that are left, and the data key under the PIN (docs/offline.md, Step-up).
+  /// The PIN's verifier, the attempts that are left, and the data key under the PIN (docs/offline.md, Step-up).
   package static let stepUp = DeclaredKind(11, under: .token, [.counted, .wrapsDataKey])
 }
 

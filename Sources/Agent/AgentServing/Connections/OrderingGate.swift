@@ -7,7 +7,8 @@ internal import Synchronization
 /// 1. One thread takes the lines as they were read, and the members of a batch one by one: `Connection`.
 /// 2. A request with an answer in memory is answered at once, if none waits before it: `CachedAnswers`, which asks
 ///    `RequestDispatcher.mayAnswerNow`.
-/// 3. `$/cancel`, an unknown method and wrong params are done as they are read: `RequestDispatcher`.
+/// 3. `$/cancel`, and what is refused before it begins (an invalid request, an id that is in use, an unknown method, wrong
+///    params, no memory, the agent's end) are done as they are read: `RequestDispatcher`.
 /// 4. Every other request takes a place. Without a free one it waits, in the order of reading: `RequestsInFlight`.
 /// 5. With its place it comes to this gate. `ordering: connection` says that what comes later waits for its answer: an
 ///    `OrderedMethodHandler` is done and answered at its turn, without a task; any other handler of such a method is a
