@@ -7,7 +7,8 @@ internal import Secrets
 
 extension DeclaredKind {
   /// The spent attempts at a PIN (`SpentAttempts`), named by its commitment, which no other PIN has.
-  package static let spentAttempts = DeclaredKind(56, under: .vault, [.counted, .answersForItself], named: "spent tries")
+  package static let spentAttempts = DeclaredKind(
+    56, under: .vault, [.counted, .answersForItself], named: "spent tries")
 }
 
 extension OpenVault {
