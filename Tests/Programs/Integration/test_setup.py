@@ -219,7 +219,7 @@ class Setup(Credentials):
             "claude": ["https://mcp.example/mcp"], "codex": ["https://mcp.example/mcp"], "cursor": ["https://mcp.example/mcp"],
             "docker": [URL], "gemini": ["https://mcp.example/mcp"], "git": [], "kubectl": ["-u", "work"], "pip": [],
             "podman": [URL], "skopeo": [URL], "terraform": [], "uv": [], "vscode": ["https://mcp.example/mcp"]}
-        if shutil.which("kubectl") is None:
+        if NO_KUBECTL:
             del tools["kubectl"]
         for tool, words in tools.items():
             with self.subTest(tool):

@@ -32,7 +32,7 @@ extension Account {
       profile: loaded.profile, time: time, state: state,
       since: loaded.stateSince, remedies: machine.remedies(for: state),
       freshness: machine.freshness(at: now),
-      accessTokenExpiresAt: machine.standardToken.map { moment($0.expiresAt) },
+      accessTokenExpiresAt: machine.standardToken.map { loaded.profile.givenEnd ?? moment($0.expiresAt) },
       refreshTokenExpiresAt: loaded.profile.kind == .openid ? loaded.grant.refreshTokenExpiresAt : nil,
       lastOnlineAuthAt: loaded.profile.lastOnlineAuthAt?.time,
       offlineGraceUntil: dependencies.offlineGraceUntil(of: loaded.profile, in: state), scopes: loaded.grant.scopes,

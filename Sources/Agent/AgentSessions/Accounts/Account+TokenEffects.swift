@@ -27,7 +27,8 @@ extension Account {
           .success(
             TokenAnswer(
               token: token, account: id, issuer: profile.identity.issuer, source: source,
-              expiresAt: dependencies.time.moment(token.facts.expiresAt, of: profile.provider),
+              expiresAt: profile.givenEnd
+                ?? dependencies.time.moment(token.facts.expiresAt, of: profile.provider),
               expiresInSeconds: max(0, left.wholeSeconds))))
       case .refuse(let waiter, .store) where loaded?.storeError != nil:
         waiting.answer(waiter, .failure(loaded!.storeError!))

@@ -108,7 +108,8 @@ final class AccountTokens {
       published = nil
       return account.dependencies.tokenCache.withdraw(account.id)
     }
-    let expiresAt = account.dependencies.time.moment(facts.expiresAt, of: loaded.profile.provider)
+    let expiresAt =
+      loaded.profile.givenEnd ?? account.dependencies.time.moment(facts.expiresAt, of: loaded.profile.provider)
     guard published?.serial != facts.serial || published?.namedExpiry != expiresAt else { return }
     noteUse(of: account)
     let fresh = PublishedToken(
@@ -121,4 +122,9 @@ final class AccountTokens {
   func noteUse(of account: isolated Account) {
     if let used = published?.lastUsed { account.loaded?.machine.used(.standard, at: used) }
   }
+}
+
+extension AccountProfile {
+  /// The end of a key as the person gave it: the end of its token on the machine's clock may be a millisecond off.
+  var givenEnd: Timestamp? { kind == .secret ? secret?.expiresAt : nil }
 }
