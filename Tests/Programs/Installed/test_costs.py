@@ -445,7 +445,7 @@ class Callgrind(Costs):
 
     def tell_valgrind(self, agent: Agent, command: str) -> None:
         words = ["vgdb", f"--vgdb-prefix={self.path('pipe')}", f"--pid={agent.pid}", "-c", command]
-        told = subprocess.run(words, capture_output=True, text=True, timeout=10)
+        told = subprocess.run(words, capture_output=True, text=True, timeout=60)
         if told.returncode != 0:
             self.skipTest(f"NOT TESTED: vgdb can't reach the agent, which takes root: {told.stderr}")
 

@@ -242,8 +242,12 @@ class Running(unittest.TestCase):
         environment = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LANYARD_NO_START": "1",
                        "LANYARD_SOCKET": self.container.volumes["/run/lanyard"] + "/agent.sock"}
         os.chmod(self.container.place, 0o755)
-        program = os.path.join(ROOT, ".build", "release", "lanyard")
-        told = run(*PERSON, program, "status", env=environment)
+        # Copies: another user may not reach the checkout.
+        programs = os.path.join(self.container.place, "programs")
+        os.mkdir(programs)
+        for name in ("lanyard", "lanyard-cli"):
+            shutil.copy(os.path.join(ROOT, ".build", "release", name), programs)
+        told = run(*PERSON, os.path.join(programs, "lanyard"), "status", env=environment)
         self.assertIn("running, version", told)
 
     def test_health_is_told_by_status(self):
