@@ -76,7 +76,9 @@ struct Options {
       let attached = parts.count == 2 ? String(parts[1]) : nil
       if try takeFlag(option, attached, &serving) { continue }
       guard Self.optionsWithValue.contains(option) else {
-        throw .usage("\(Mistake.unknown(Mistake.escaped(argument))) See --help.")
+        // A word that is no option may be a secret in the wrong place, and this sentence ends in a log.
+        let mistake = argument.hasPrefix("--") ? Mistake.unknown(Mistake.escaped(argument)) : "Unknown option."
+        throw .usage("\(mistake) See --help.")
       }
       guard let value = attached ?? rest.popFirst() else { throw .usage(Mistake.missingValue(of: option)) }
       try take(option, value, &serving)
