@@ -68,7 +68,8 @@ package struct FileRule: Sendable {
 
   // MARK: of another program
 
-  /// The store of another program, whoever may read or write it: what `ownFile` or `otherProgramsSecrets` refuses is told.
+  /// The store of another program, which any user may own, read or write. The command that reads it warns of what
+  /// `ownFile` and `otherProgramsSecrets` refuse.
   package static var otherProgramsFile: FileRule { FileRule(.plainFile, owners: nil, refusing: 0) }
   /// Such a store of this user, with secrets that are not encrypted.
   package static var otherProgramsSecrets: FileRule { FileRule(.plainFile, owners: user, refusing: 0o044) }

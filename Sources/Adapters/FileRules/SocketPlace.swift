@@ -37,7 +37,7 @@ package struct SocketPlace: Sendable {
     return "\(try temporaryDirectory())/agent.sock"
   }
 
-  /// Whoever starts an agent at this socket locks this file (docs/protocol.md, Programs).
+  /// A program that starts an agent at this socket locks this file (docs/protocol.md, Programs).
   ///
   /// - Parameter directory: the socket's.
   package static func startLock(in directory: String) -> String { "\(directory)/start.lock" }

@@ -15,7 +15,7 @@ struct BackedUpAccount: Sendable {
   /// The PIN's record, and its pepper.
   var stepUp: (record: StepUpRecord, pepper: Secret)?
   var kept: [(id: [UInt8], plain: Secret)]
-  /// What a backup takes over unread.
+  /// What a backup takes over without knowing more of it than its name.
   var data: [(kind: DeclaredKind, plain: Secret)] = []
   /// Nil in a backup without refresh tokens.
   var grant: Secret?
