@@ -27,11 +27,14 @@ class SecrecyTests(AuthorizationFixture):
                 self.assertNotIn(spelling, text, f"{where} holds a secret")
 
     def outside(self, bridge: Bridge) -> bytes:
-        """All that the kernel shows of the process to its user, but for its memory."""
+        """All that the kernel shows of the process, but for its memory: to root its environment and descriptors, too."""
         found = b""
-        for name in ("environ", "cmdline", "comm", "status"):
+        is_root = os.geteuid() == 0
+        for name in ("cmdline", "comm", "status", *(["environ"] if is_root else [])):
             with open(f"/proc/{bridge.pid}/{name}", "rb") as file:
                 found += file.read() + b"\n"
+        if not is_root:
+            return found
         folder = f"/proc/{bridge.pid}/fd"
         for descriptor in os.listdir(folder):
             try:
@@ -145,6 +148,7 @@ class SecrecyTests(AuthorizationFixture):
         self.refuses(lambda: bridge.call("tools/list"))
         self.assertEqual((set(door.asked), other.asked), ({"CONNECT far.invalid:443 HTTP/1.1"}, []))
 
+    @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the bridge's environment")
     def test_variablesThatLibrariesObey_areRemoved(self) -> None:
         bridge = self.bridge(self.server(), SSLKEYLOGFILE="/planted", OPENSSL_CONF="/planted")
         self.assertIn("hello", bridge.tool("echo", text="hello"))

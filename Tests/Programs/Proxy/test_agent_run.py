@@ -221,11 +221,15 @@ class AgentRun(SandboxFixture):
         inside = self.inside(process)
         self.assertGreaterEqual(len(inside), 3 if os.geteuid() == 0 else 2, "the sandbox, the AI agent and the bridge")
         for each in inside:
-            with open(f"/proc/{each}/environ", "rb") as file:
-                self.assertHoldsNone(f"/proc/{each}/environ", file.read(), secrets)
-            for piece in self.memory(each):
-                self.assertHoldsNone(f"/proc/{each}/mem", piece, secrets)
-                found += TITLE.encode() in piece
+            try:
+                with open(f"/proc/{each}/environ", "rb") as file:
+                    self.assertHoldsNone(f"/proc/{each}/environ", file.read(), secrets)
+                for piece in self.memory(each):
+                    self.assertHoldsNone(f"/proc/{each}/mem", piece, secrets)
+                    found += TITLE.encode() in piece
+            except PermissionError:
+                # It has begun to deny dumps since.
+                self.assertNotEqual(os.geteuid(), 0)
         self.assertGreater(found, 0, "the search finds what the AI agent was answered")
         for folder, _, names in os.walk(self.project):
             for name in names:
