@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import subprocess
 import time
 from typing import Any, Dict, List, Mapping, Optional
@@ -100,3 +101,17 @@ def time_process(command: List[str], environment: Mapping[str, str]) -> "tuple[f
     pid = os.posix_spawn(command[0], command, environment, file_actions=quiet)
     _, ended = os.waitpid(pid, 0)
     return (time.monotonic() - begun) * 1000, os.waitstatus_to_exitcode(ended)
+
+
+def time_to_first_instruction(command: List[str], environment: Mapping[str, str]) -> "tuple[float, int]":
+    """Milliseconds from before the process is made until `first.c` runs, which the command ends in, and its exit code."""
+    read, write = os.pipe()
+    quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 2)]
+    begun = time.monotonic_ns()
+    pid = os.posix_spawn(command[0], command, environment, file_actions=[*quiet, (os.POSIX_SPAWN_DUP2, write, 1)])
+    os.close(write)
+    with open(read, "rb") as file:
+        told = file.read()
+    _, ended = os.waitpid(pid, 0)
+    ran = struct.unpack("=q", told)[0] if told else begun
+    return (ran - begun) / 1e6, os.waitstatus_to_exitcode(ended)

@@ -10,7 +10,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional
 
 from harness import Agent
-from measure import time_process
+from measure import time_process, time_to_first_instruction
 from report import Goal, Row
 from servers import Server, compile_program, wait_until_it_accepts
 
@@ -23,24 +23,25 @@ SSH_LIST = b"\0\0\0\1\x0b"
 
 
 def clients(bench: Any, agent: Agent, ssh: Optional[Server]) -> None:
-    """`lanyard token` beside a C client of the same agent, and beside `ssh-add -l`; a command under `lanyard exec` beside
-    the same one under `env`."""
+    """`lanyard token` beside a C client of the same agent, and beside `ssh-add -l`; the first instruction of a command under
+    `lanyard exec` beside that under `env`."""
     add = shutil.which("ssh-add")
     environment = {**agent.environment, **({"SSH_AUTH_SOCK": ssh.socket} if ssh else {})}
     ours, executed = "lanyard token", "lanyard exec"
-    program, true = os.path.abspath(bench.options.cli), shutil.which("true") or "true"
+    program, first = os.path.abspath(bench.options.cli), compile_program("first", bench.directory, "-static")
     commands = {
         "C client": [compile_program("client", bench.directory), agent.socket, "work"],
         ours: [program, "token", "work"],
-        "env": [shutil.which("env") or "env", "TOKEN=none", true],
-        executed: [program, "exec", "work", "--", true],
+        "env": [shutil.which("env") or "env", "TOKEN=none", first],
+        executed: [program, "exec", "work", "--", first],
     }
     if ssh and add:
         commands["ssh-add -l"] = [add, "-l"]
     times: Dict[str, List[float]] = {name: [] for name in commands}
     for _ in range(50 if bench.options.quick else 200):
         for name, command in commands.items():
-            took, code = time_process(command, environment)
+            timed = time_to_first_instruction if command[-1] == first else time_process
+            took, code = timed(command, environment)
             times[name].append(took)
             # `ssh-add -l` exits 1 when there is no identity.
             bench.errors += name != "ssh-add -l" and code != 0
