@@ -42,7 +42,7 @@ package struct KeySlotNotes {
   private static func digest(_ row: KeySlotRow) -> [UInt8] {
     var fields = LengthPrefixed()
     fields.append(UInt64(bitPattern: Int64(row.number)))
-    fields.append(Array(row.protection.utf8))
+    fields.append(row.protection)
     fields.append(row.parameters)
     fields.append(row.commitment)
     fields.append(UInt64(row.keyEpoch))

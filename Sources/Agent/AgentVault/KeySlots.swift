@@ -68,10 +68,10 @@ package enum KeySlots {
 
   private static func additionalData(_ row: KeySlotRow, _ databaseID: [UInt8]) -> [UInt8] {
     var fields = LengthPrefixed()
-    fields.append(Array("lanyard slot 1".utf8))
+    fields.append("lanyard slot 1")
     fields.append(databaseID)
     fields.append(UInt64(bitPattern: Int64(row.number)))
-    fields.append(Array(row.protection.utf8))
+    fields.append(row.protection)
     fields.append(row.parameters)
     fields.append(UInt64(row.keyEpoch))
     return fields.bytes

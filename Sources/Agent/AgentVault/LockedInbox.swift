@@ -83,7 +83,7 @@ package struct LockedInbox {
 
   fileprivate static func additionalData(of row: SealedRecord, in databaseID: [UInt8]) -> [UInt8] {
     var fields = LengthPrefixed()
-    fields.append(Array("lanyard drop 1".utf8))
+    fields.append("lanyard drop 1")
     fields.append(databaseID)
     fields.append(row.key.id)
     fields.append(UInt64(row.schema))

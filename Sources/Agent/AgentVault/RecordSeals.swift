@@ -77,7 +77,7 @@ struct RecordSeals {
 
   static func additionalData(_ record: SealedRecord, in databaseID: [UInt8]) -> [UInt8] {
     var fields = LengthPrefixed()
-    fields.append(Array("lanyard record 1".utf8))
+    fields.append("lanyard record 1")
     fields.append(databaseID)
     fields.append(record.key.partition.bytes)
     fields.append(UInt64(record.key.kind.rawValue))

@@ -187,7 +187,7 @@ private struct RepeatSlot {
 
   static func additionalData(_ databaseID: [UInt8], _ place: Int) -> [UInt8] {
     var fields = LengthPrefixed()
-    fields.append(Array("lanyard repeats 1".utf8))
+    fields.append("lanyard repeats 1")
     fields.append(databaseID)
     fields.append(UInt64(place))
     return fields.bytes

@@ -82,7 +82,7 @@ package struct RootKeyRotation {
 
   private static func additionalData(_ store: any Store, from old: UInt32, to new: UInt32) -> [UInt8] {
     var fields = LengthPrefixed()
-    fields.append(Array("lanyard rotation 1".utf8))
+    fields.append("lanyard rotation 1")
     fields.append(store.databaseID)
     fields.append(UInt64(old))
     fields.append(UInt64(new))

@@ -208,7 +208,7 @@ package struct SealedAuditLog {
 
   /// The expected link of this row; empty, and so equal to no link, if its key is not known.
   package func link(of row: AuditRow, after previous: [UInt8]) -> [UInt8] {
-    var fields = LengthPrefixed()
+    var fields = LengthPrefixed(capacity: row.sealed.count + 128)
     fields.append(vault.store.databaseID)
     fields.append(previous)
     fields.append(UInt64(bitPattern: row.sequence))
@@ -219,7 +219,7 @@ package struct SealedAuditLog {
 
   private func additionalData(_ row: AuditRow) -> [UInt8] {
     var fields = LengthPrefixed()
-    fields.append(Array((row.ring == .security ? "lanyard audit 1" : "lanyard audit decisions 1").utf8))
+    fields.append(row.ring == .security ? "lanyard audit 1" : "lanyard audit decisions 1")
     fields.append(vault.store.databaseID)
     fields.append(UInt64(bitPattern: row.sequence))
     fields.append(UInt64(row.keyEpoch))

@@ -42,8 +42,8 @@ public struct SealingKey: Sendable {
   /// A keyed hash of a secret, in guarded memory: a pepper for a passphrase or PIN.
   public func keyed(_ label: String, _ other: Secret) -> Secret {
     var prefix = LengthPrefixed()
-    prefix.append(Array("keyed".utf8))
-    prefix.append(Array(label.utf8))
+    prefix.append("keyed")
+    prefix.append(label)
     prefix.append(UInt64(other.count))
     var message = SecretBuilder(capacity: prefix.bytes.count + other.count)
     prefix.bytes.withUnsafeBytes { message.append($0) }
@@ -66,9 +66,9 @@ public struct SealingKey: Sendable {
   private func hash(
     _ purpose: String, _ label: String, _ context: [UInt8], into target: UnsafeMutableRawBufferPointer
   ) {
-    var message = LengthPrefixed()
-    message.append(Array(purpose.utf8))
-    message.append(Array(label.utf8))
+    var message = LengthPrefixed(capacity: context.count + 64)
+    message.append(purpose)
+    message.append(label)
     message.append(context)
     secret.withBytes { key in
       _ = crypto_generichash(
@@ -147,16 +147,27 @@ public struct LengthPrefixed: Sendable {
   /// The fields appended so far: a 32-bit little-endian length before each.
   public private(set) var bytes: [UInt8] = []
 
-  public init() {}
+  /// - Parameter capacity: bytes that the fields take, lengths included, as far as is known; there is room for more.
+  public init(capacity: Int = 160) { bytes.reserveCapacity(capacity) }
 
   /// Appends a field.
   public mutating func append(_ field: [UInt8]) {
-    withUnsafeBytes(of: UInt32(field.count).littleEndian) { bytes.append(contentsOf: $0) }
-    bytes.append(contentsOf: field)
+    field.withUnsafeBytes { append($0) }
+  }
+
+  /// Appends a text in UTF-8.
+  public mutating func append(_ text: String) {
+    var text = text
+    text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 
   /// Appends a 64-bit little-endian field.
   public mutating func append(_ number: UInt64) {
-    append(withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) })
+    withUnsafeBytes(of: number.littleEndian) { append($0) }
+  }
+
+  private mutating func append(_ field: UnsafeRawBufferPointer) {
+    withUnsafeBytes(of: UInt32(field.count).littleEndian) { bytes.append(contentsOf: $0) }
+    bytes.append(contentsOf: field)
   }
 }

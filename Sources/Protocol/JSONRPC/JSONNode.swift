@@ -73,9 +73,23 @@ public struct JSONNode {
 
   /// The first member with this ASCII name; nil if there is none.
   public subscript(name: StaticString) -> JSONNode? {
-    for (key, value) in members where key.isText(name) { return value }
+    guard kind == .object else { return nil }
+    let end = Int(entry.next)
+    let quotedLength = name.utf8CodeUnitCount + 2
+    var at = index + 1
+    while at < end {
+      let key = entries[at]
+      // Most names differ in length already.
+      if Int(key.end - key.start) == quotedLength || key.escaped, node(at: at).isText(name) {
+        return node(at: at + 1)
+      }
+      // The value follows its name.
+      at = Int(entries[at + 1].next)
+    }
     return nil
   }
+
+  fileprivate func node(at index: Int) -> JSONNode { JSONNode(bytes: bytes, entries: entries, index: index) }
 
   /// True if this is a string with this text, with or without escapes.
   public func isText(_ text: StaticString) -> Bool {
@@ -102,7 +116,7 @@ public struct JSONNode {
 
     public mutating func next() -> JSONNode? {
       guard index < end else { return nil }
-      let node = JSONNode(bytes: parent.bytes, entries: parent.entries, index: index)
+      let node = parent.node(at: index)
       index = Int(parent.entries[index].next)
       return node
     }

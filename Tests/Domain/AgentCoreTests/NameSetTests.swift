@@ -17,6 +17,15 @@ import Testing
     #expect(NameSet(["\u{212A}"]) != ["K"])
   }
 
+  @Test(arguments: ["", "short", "https://a-text-with-storage-of-its-own.example/"])
+  func equalCodePoints_comparesBytes(_ before: String) {
+    let same = String(decoding: Array((before + Self.composed).utf8), as: UTF8.self)
+    #expect(equalCodePoints(before + Self.composed, same))
+    #expect(!equalCodePoints(before + Self.composed, before + Self.decomposed))
+    #expect(!equalCodePoints(before + "a", before + "b") && !equalCodePoints(before, before + "a"))
+    #expect(equalCodePoints(before, before))
+  }
+
   @Test func twoPeople_areTwoIdentities() {
     func identity(_ subject: String, _ issuer: String = "https://idp.example", _ tenant: String? = nil) -> Identity {
       Identity(issuer: issuer, tenant: tenant, subject: subject)

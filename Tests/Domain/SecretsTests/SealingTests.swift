@@ -129,6 +129,15 @@ import Testing
     list.append(0x0102_0304_0506_0708)
     #expect(list.bytes == [8, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1])
   }
+
+  @Test func lengthPrefixedText_isItsUTF8() {
+    for text in ["", "é", String(repeating: "é", count: 200)] {
+      var (one, other) = (LengthPrefixed(capacity: 0), LengthPrefixed())
+      one.append(text)
+      other.append(Array(text.utf8))
+      #expect(one.bytes == other.bytes)
+    }
+  }
 }
 
 @Suite struct HashTests {

@@ -109,7 +109,7 @@ package struct StepUpPlace: Sendable {
 
   private var additionalData: [UInt8] {
     var fields = LengthPrefixed()
-    fields.append(Array("lanyard \(method.rawValue) 1".utf8))
+    fields.append("lanyard \(method.rawValue) 1")
     fields.append(partition)
     return fields.bytes
   }
