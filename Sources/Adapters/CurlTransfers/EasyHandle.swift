@@ -76,7 +76,8 @@ package final class EasyHandle {
   private func proxy() -> Bool { string(CURLOPT_PROXY, request.proxy ?? "") && string(CURLOPT_NOPROXY, "") }
 
   private func trust() -> Bool {
-    guard number(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2), number(CURLOPT_SSL_VERIFYPEER, 1),
+    // `Int(…)`: the version is a constant of an enumeration in older headers of libcurl, and a macro in those of Debian 13.
+    guard number(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)), number(CURLOPT_SSL_VERIFYPEER, 1),
       number(CURLOPT_SSL_VERIFYHOST, 2), ccurl_cleanse_plaintext(easy) == CURLE_OK
     else { return false }
     if let keys = request.pinnedKeys, !string(CURLOPT_PINNEDPUBLICKEY, keys) { return false }
