@@ -18,6 +18,7 @@ import urllib.parse
 from typing import Any, Dict, List
 
 from harness import Agent, Practice, add_provider
+from measure import processor_seconds
 from report import Goal, Row
 
 ACCOUNTS = 30
@@ -103,9 +104,7 @@ class Proxy:
 
     @property
     def cpu_seconds(self) -> float:
-        with open(f"/proc/{self._process.pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self._process.pid)
 
     def read(self, url: str) -> int:
         """How many bytes of a body come."""

@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from deaths import ALL, Sampled
 from agent_fixture import (
     Client, AgentFixture, LanyardError, Provider, Scene, accepts, add_provider, import_account, sign_in)
+from measure import processor_seconds
 
 INVALID_PARAMS, LOCKED, UNLOCK_FAILED, STEP_UP_FAILED, INTEGRITY = -32602, 1001, 1008, 4003, 5002
 STORE_FAILED, VAULT_CLOSED = 74, 76
@@ -707,7 +708,9 @@ class Costs(AgentFixture):
     def setUp(self):
         self.agent = self.scene("--protection", "passphrase")
         with self.agent.client(timeout=20) as client:
+            used = processor_seconds(self.agent.pid)
             client.call("agent.initialize", {"protection": "passphrase", "passphrase": self.RIGHT})
+            self.right_seconds = processor_seconds(self.agent.pid) - used
         self.agent.end()
 
     @contextlib.contextmanager
@@ -724,9 +727,11 @@ class Costs(AgentFixture):
         before = self.resident_kb("VmHWM")
         with self.agent.client(timeout=20) as client:
             self.assertTrue(client.call("agent.status")["locked"])
-            # The client would give up before the higher costs are paid.
+            used = processor_seconds(self.agent.pid)
             with self.assertRaises(LanyardError) as caught:
                 client.call("agent.unlock", {"passphrase": self.RIGHT})
+            # Much higher costs are refused before they are paid.
+            self.assertLess(processor_seconds(self.agent.pid) - used, 2 * self.right_seconds)
             self.assertIn(caught.exception.code, (INTEGRITY, UNLOCK_FAILED))
             self.assertTrue(client.call("agent.status")["locked"])
             self.refused(LOCKED, lambda: client.call("account.list"))
