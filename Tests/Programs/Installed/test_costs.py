@@ -29,6 +29,7 @@ sys.path[:0] = [os.path.join(ROOT, "Clients", "python", "src"), os.path.join(ROO
 from harness import Agent, Practice, add_provider, sign_in  # noqa: E402
 from many import ROLES, import_accounts  # noqa: E402
 from measure import own_kb, resident_kb  # noqa: E402
+from proxied import median_us  # noqa: E402
 from watched import Proxy  # noqa: E402
 
 PREFIX = os.environ.get("LANYARD_INSTALLED", os.path.join(ROOT, ".build", "installed"))
@@ -140,7 +141,7 @@ class Resource:
     def _serve(connection: socket.socket) -> None:
         with connection:
             while connection.recv(65536).endswith(b"\r\n\r\n"):
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok")
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}")
 
     def stop(self) -> None:
         self._listener.close()
@@ -182,33 +183,6 @@ class Connection:
         answers = b""
         while answers.count(self._expected) < count or not answers.endswith(b"\n"):
             answers += self._socket.recv(1 << 20)
-
-    def close(self) -> None:
-        self._socket.close()
-
-
-class Proxied:
-    """One kept connection through `lanyard proxy` to a server of resources."""
-
-    def __init__(self, proxy: Proxy, resource: Resource) -> None:
-        host = resource.origin.removeprefix("http://")
-        self._request = (
-            f"GET {resource.origin}/ HTTP/1.1\r\nHost: {host}\r\nProxy-Authorization: Basic {proxy.credentials}\r\n\r\n"
-        ).encode()
-        self._socket = socket.create_connection(("127.0.0.1", proxy.port))
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def ask(self, count: int) -> None:
-        for _ in range(count):
-            self._socket.sendall(self._request)
-            answer = b""
-            while not answer.endswith(b"\r\n\r\nok"):
-                more = self._socket.recv(65536)
-                if not more:
-                    raise AssertionError(answer)
-                answer += more
-            if not answer.startswith(b"HTTP/1.1 200"):
-                raise AssertionError(answer)
 
     def close(self) -> None:
         self._socket.close()
@@ -346,11 +320,13 @@ class Traced(Costs):
         with open(traced, "w") as file:
             file.write(f'#!/bin/sh\nexec strace -D -f -qq -y -s 0 -o {trace} {LANYARD} "$@"\n')
         os.chmod(traced, 0o700)
-        with Proxy(traced, self.agent, "work", ["work"]) as proxy, contextlib.closing(Proxied(proxy, self.resource)) as kept:
-            kept.ask(REQUESTS)
-            time.sleep(0.3)
+        with Proxy(traced, self.agent, "work", ["work"]) as proxy:
+            def ask() -> None:
+                median_us(self.resource.origin, proxy, REQUESTS)
+
+            ask()
             for path, (most, uncounted) in {self.trace: CALLS_OF_A_DECIDED_REQUEST, trace: CALLS_OF_A_PROXIED_REQUEST}.items():
-                rounds = [names(self.calls_during(lambda: kept.ask(REQUESTS), path)) for _ in range(ROUNDS)]
+                rounds = [names(self.calls_during(ask, path)) for _ in range(ROUNDS)]
                 counts = [sum(count for name, count in told.items() if name not in uncounted) for told in rounds]
                 with self.subTest(os.path.basename(path)):
                     self.assertLessEqual(min(counts) / REQUESTS, most * (1 + TOLERANCE), rounds)

@@ -228,7 +228,7 @@ class AgentRun(SandboxFixture):
                     self.assertHoldsNone(f"/proc/{each}/mem", piece, secrets)
                     found += TITLE.encode() in piece
             except PermissionError:
-                # It has begun to deny dumps since.
+                # It denies dumps: its links are shown to the owner of its user namespace, its files to root alone.
                 self.assertNotEqual(os.geteuid(), 0)
         self.assertGreater(found, 0, "the search finds what the AI agent was answered")
         for folder, _, names in os.walk(self.project):
