@@ -20,12 +20,12 @@ package final class ConnectionSockets {
   package init() {}
 
   /// Finds the socket of a new connection among those that its transfer opened.
-  func connected(_ ends: Ends, among opened: [Int32]) {
+  func connected(_ ends: Ends, among opened: Set<Int32>) {
     isMultiplexed = false
     let found = opened.filter { ccurl_local_port($0) == ends.localPort }
     // A connection without an entry is not used again.
     if sockets.count >= Self.maximumCount { sockets = [:] }
-    sockets[ends] = found.count == 1 ? found[0] : nil
+    sockets[ends] = found.count == 1 ? found.first : nil
   }
 
   /// The socket of a kept connection. It is open as long as libcurl uses the connection.

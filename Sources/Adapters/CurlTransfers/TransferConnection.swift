@@ -11,8 +11,8 @@ package struct TransferConnection {
   }
 
   package private(set) var kept = Kept.allowed
-  /// The sockets that libcurl opened for the transfer.
-  private var opened: [Int32] = []
+  /// The sockets that libcurl opened for the transfer. libcurl 8.14 tells each one twice.
+  private var opened: Set<Int32> = []
   /// The request was sent a second time, after a kept connection had ended.
   private var isRepeated = false
   private var sockets: ConnectionSockets?
@@ -29,7 +29,7 @@ package struct TransferConnection {
   }
 
   /// libcurl opened a socket for the transfer.
-  package mutating func opened(_ socket: Int32) { opened.append(socket) }
+  package mutating func opened(_ socket: Int32) { opened.insert(socket) }
 
   /// Whether the request may be sent on this connection. It was sent before (`isSent`) if a kept connection ended
   /// without a byte of a response: then libcurl begins again by itself, also with writes.

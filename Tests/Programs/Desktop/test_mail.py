@@ -138,6 +138,7 @@ class Dovecot:
         # Dovecot's own users go through this directory, so it can't be one of the test's private directories.
         self.place = tempfile.mkdtemp(prefix="lanyard-dovecot-")
         os.chmod(self.place, 0o755)
+        self.program = program("dovecot", "dovecot-imapd dovecot-submissiond")
         self.imap, self.submission = free_ports(2)
         self.log = os.path.join(self.place, "log")
         mail = os.path.join(self.place, "mail")
@@ -160,24 +161,8 @@ class Dovecot:
               chroot =
             }}
         """
-        passwords = "" if app_password is None else f"""
-            passdb {{
-              driver = static
-              mechanisms = plain
-              args = password={app_password}
-            }}
-        """
-        parts = urllib.parse.urlsplit(introspection)
-        self._write("oauth2", f"""
-            introspection_mode = post
-            introspection_url = {parts.scheme}://confidential:practice-secret@{parts.netloc}{parts.path}
-            force_introspection = yes
-            active_attribute = active
-            active_value = true
-            username_attribute = username
-            timeout_msecs = 5000
-        """)
         self._write("conf", f"""
+            {self._accounts(introspection, certificate, owner, mail, app_password)}
             base_dir = {self.place}/run
             log_path = {self.log}
             auth_verbose = yes
@@ -185,8 +170,6 @@ class Dovecot:
             protocols = imap submission
             hostname = mail.acme.example
             ssl = required
-            ssl_cert = <{certificate[0]}
-            ssl_key = <{certificate[1]}
             auth_mechanisms = xoauth2 oauthbearer{" plain" if app_password else ""}
             auth_failure_delay = 0
             service anvil {{
@@ -195,17 +178,6 @@ class Dovecot:
               }}
             }}
             first_valid_uid = 1
-            mail_location = maildir:~/Maildir
-            passdb {{
-              driver = oauth2
-              mechanisms = xoauth2 oauthbearer
-              args = {self.place}/oauth2
-            }}
-            {passwords}
-            userdb {{
-              driver = static
-              args = uid={owner.pw_uid} gid={owner.pw_gid} home={mail}/%n
-            }}
             service imap-login {{
               inet_listener imap {{
                 port = 0
@@ -230,8 +202,78 @@ class Dovecot:
             {users}
         """)
         self.process = subprocess.Popen(
-            [program("dovecot", "dovecot-imapd dovecot-submissiond"), "-F", "-c", os.path.join(self.place, "conf")],
+            [self.program, "-F", "-c", os.path.join(self.place, "conf")],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+
+    def _accounts(self, introspection, certificate, owner, mail, app_password):
+        """The certificate, who may sign in and where the mail is, in the words of this Dovecot: 2.4 has its own."""
+        parts = urllib.parse.urlsplit(introspection)
+        url = f"{parts.scheme}://confidential:practice-secret@{parts.netloc}{parts.path}"
+        told = subprocess.run([self.program, "--version"], check=True, capture_output=True, text=True).stdout
+        version = told.replace("-", " ").split()[0]
+        if tuple(map(int, version.split("."))) < (2, 4):
+            self._write("oauth2", f"""
+                introspection_mode = post
+                introspection_url = {url}
+                force_introspection = yes
+                active_attribute = active
+                active_value = true
+                username_attribute = username
+                timeout_msecs = 5000
+            """)
+            passwords = "" if app_password is None else f"""
+                passdb {{
+                  driver = static
+                  mechanisms = plain
+                  args = password={app_password}
+                }}
+            """
+            return f"""
+                ssl_cert = <{certificate[0]}
+                ssl_key = <{certificate[1]}
+                mail_location = maildir:~/Maildir
+                passdb {{
+                  driver = oauth2
+                  mechanisms = xoauth2 oauthbearer
+                  args = {self.place}/oauth2
+                }}
+                {passwords}
+                userdb {{
+                  driver = static
+                  args = uid={owner.pw_uid} gid={owner.pw_gid} home={mail}/%n
+                }}
+            """
+        passwords = "" if app_password is None else f"""
+            passdb static {{
+              passdb_mechanisms_filter = plain
+              password = {app_password}
+            }}
+        """
+        return f"""
+            dovecot_config_version = {version}
+            dovecot_storage_version = {version}
+            ssl_server_cert_file = {certificate[0]}
+            ssl_server_key_file = {certificate[1]}
+            mail_driver = maildir
+            mail_path = ~/Maildir
+            oauth2 {{
+              introspection_mode = post
+              introspection_url = {url}
+              force_introspection = yes
+              active_attribute = active
+              active_value = true
+              username_attribute = username
+              http_client_request_absolute_timeout = 5s
+            }}
+            {passwords}
+            userdb static {{
+              fields {{
+                uid = {owner.pw_uid}
+                gid = {owner.pw_gid}
+                home = {mail}/%{{user | username}}
+              }}
+            }}
+        """
 
     def _write(self, name, text):
         with open(os.open(os.path.join(self.place, name), os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:

@@ -332,8 +332,11 @@ class Journal:
             file = os.path.join(self.place, "made.journal")
             if os.path.exists(file):
                 os.unlink(file)
-            stamps = b"".join(b"__REALTIME_TIMESTAMP=%d\n%s\n" % (n + 1, data) for n, data in enumerate(list(self.datagrams)))
-            subprocess.run([self.writer, "-o", file, "-"], input=stamps, check=True, capture_output=True)
+            # systemd of Debian 13 takes no entry without the boot that wrote it.
+            entries = b"".join(
+                b"__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n%s\n" % (n, n, b"1" * 32, data)
+                for n, data in enumerate(list(self.datagrams), 1))
+            subprocess.run([self.writer, "-o", file, "-"], input=entries, check=True, capture_output=True)
             where = ["--file", file]
         done = subprocess.run(
             [self.reader, *where, "-o", "json", "--all", "--no-pager", "SYSLOG_IDENTIFIER=lanyard"], capture_output=True)
