@@ -4,8 +4,7 @@
 
 import PackageDescription
 
-/// The Makefile asks in a release for what takes lld: gold, Swift's usual linker, has no static-pie and puts no functions
-/// together.
+/// The Makefile asks in a release for what a try can do without: packed relocations, static-pie, functions in their order.
 let isRelease = Context.environment["LANYARD_STATIC_PIE"] != nil
 
 let strict: [SwiftSetting] =
@@ -58,13 +57,16 @@ func module(
 let cxxLibrary: [String] = Context.environment["LANYARD_STATIC_CXX"].map { ["-L", $0] } ?? []
 
 /// Every symbol is bound at the start and the table is then read-only (full RELRO), so that no write can redirect a call.
+/// By the toolchain's own linker, the same everywhere: where there is no gold, as in Debian 13, Swift takes GNU ld, which
+/// leaves the table, and the constants, writable.
 let bound: [LinkerSetting] = [
-  .unsafeFlags(cxxLibrary + ["-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now"])
+  .unsafeFlags(
+    cxxLibrary + ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now"])
 ]
 
 /// `lanyard` as static-pie: at another address each time. It takes `--disable-local-rpath`: with a RUNPATH, glibc ends a
 /// static-pie at its start. The relocations of a start are packed: they take 4 KB instead of 490.
-let staticPIE = ["-use-ld=lld", "-Xclang-linker", "-static-pie", "-Xlinker", "--pack-dyn-relocs=relr"]
+let staticPIE = ["-Xclang-linker", "-static-pie", "-Xlinker", "--pack-dyn-relocs=relr"]
 
 /// A start reads less: the program's names are not offered to libraries, since the runtime would look through them. In a release
 /// the relocations are packed, and the compiler's library is linked in.
@@ -72,7 +74,7 @@ let quickStart: [LinkerSetting] = [
   .unsafeFlags(
     ["-Xlinker", "--no-export-dynamic"]
       + (isRelease
-        ? ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xclang-linker", "-static-libgcc"]
+        ? ["-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xclang-linker", "-static-libgcc"]
         : []))
 ]
 
