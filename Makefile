@@ -47,11 +47,13 @@ UNITTEST := $(PYTHON_TESTS) -m unittest
 WORKERS ?= 3
 TEST_PROGRAMS = LANYARD_BIN=$(abspath $(RELEASE)) $(PYTHON_TESTS) .ci/unittests --workers $(WORKERS)
 # One test after the other: a test that waits on a real socket must not starve beside a simulation.
-SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE_FLAGS) $(SWIFT_FLAGS) --skip-build --no-parallel
+SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE_FLAGS) $(SWIFT_FLAGS) --skip-build --no-parallel --ignore-lock
+# The agent as a whole: its tests take as long as all others in Swift together.
+SCENARIOS := (SimulationTests|TranscriptTests)[.]
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
+.PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-simulation test-swift-quick test-python test-clients test-client-faults \
   test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests \
   packages-clients packages-deb deb test-deb packages-wheel wheel test-wheel dist packages-desktop test-desktop \
   test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built test-web format map walks \
@@ -144,10 +146,13 @@ lint: packages-tests ## Check the format of the Swift sources, and what document
 check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
 	$(RELEASE)/lanyard-schemas check
 
+test-swift: build-tests ## Unit tests.
+	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(SWIFT_TEST) --skip '$(SCENARIOS)'
+
 # Three of the nine ways to play a transcript, other ones with each commit.
-test-swift: build-tests ## Unit tests, simulation, transcripts.
+test-simulation: build-tests ## Simulation, transcripts.
 	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} LANYARD_TRANSCRIPT_COMBINATIONS=3 \
-	  LANYARD_TRANSCRIPT_SEED=$$(.ci/seeds 0 | cut -d+ -f1) $(SWIFT_TEST)
+	  LANYARD_TRANSCRIPT_SEED=$$(.ci/seeds 0 | cut -d+ -f1) $(SWIFT_TEST) --filter '$(SCENARIOS)'
 
 # What it skips walks every state of a machine, every byte of a text or a signature, kills processes at every write, or
 # takes more than seven seconds by itself.

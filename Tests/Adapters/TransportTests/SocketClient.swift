@@ -53,11 +53,13 @@ final class SocketClient: @unchecked Sendable {
 
   /// The next line; nil if the stream ended or no line came in time.
   func line() -> String? {
+    var searched = 0
     while true {
-      if let newline = received.firstIndex(of: 0x0A) {
+      if let newline = received[searched...].firstIndex(of: 0x0A) {
         defer { received.removeFirst(newline + 1) }
         return String(decoding: received[..<newline], as: UTF8.self)
       }
+      searched = received.count
       guard fill() == nil else { return nil }
     }
   }

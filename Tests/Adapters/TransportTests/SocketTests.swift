@@ -224,13 +224,16 @@ import Testing
       let rest = Array(sent) + [UInt8](Self.hello(400).utf8)
       let writer = Thread { slow.send(rest) }
       writer.start()
-      var codes: [Int: Int] = [:]
+      // Heads alone: to read so many long answers as JSON takes half a minute.
+      let beginning = #"{"jsonrpc":"2.0","id":"#
+      var answered: Set<Substring> = []
       for _ in 0...400 {
-        guard let answer = slow.answer(), let id = answer.id else { break }
-        codes[id] = answer.code
+        guard let line = slow.line(), line.hasPrefix(beginning) else { break }
+        let id = line.dropFirst(beginning.count).prefix { $0 != "," }
+        #expect(line.dropFirst(beginning.count + id.count).hasPrefix(#","result":{"#))
+        answered.insert(id)
       }
-      #expect(codes.count == 401)
-      #expect(codes.values.allSatisfy { $0 == 0 })
+      #expect(answered.count == 401)
     }
   }
 
