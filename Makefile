@@ -46,8 +46,10 @@ UNITTEST := $(PYTHON_TESTS) -m unittest
 # How many tests of a part run at once: most of them wait for something.
 WORKERS ?= 3
 TEST_PROGRAMS = LANYARD_BIN=$(abspath $(RELEASE)) $(PYTHON_TESTS) .ci/unittests --workers $(WORKERS)
-# One test after the other: a test that waits on a real socket must not starve beside a simulation.
-SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE_FLAGS) $(SWIFT_FLAGS) --skip-build --no-parallel --ignore-lock
+# One test after the other: a test that waits on a real socket must not starve beside a simulation. Nothing is built, so two
+# runs need not wait for each other (`--ignore-lock`).
+SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE_FLAGS) $(SWIFT_FLAGS) --skip-build --no-parallel \
+  --ignore-lock
 # The agent as a whole: its tests take as long as all others in Swift together.
 SCENARIOS := (SimulationTests|TranscriptTests)[.]
 

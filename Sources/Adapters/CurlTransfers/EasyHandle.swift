@@ -75,7 +75,10 @@ package final class EasyHandle {
   /// An empty name means no proxy, also if the environment names one; empty exceptions are none, also if it names some.
   private func proxy() -> Bool { string(CURLOPT_PROXY, request.proxy ?? "") && string(CURLOPT_NOPROXY, "") }
 
+  /// Each connection has a handshake of its own: in a resumed session the server sends no certificate, so none is verified
+  /// and none can be shown, and its ticket tells that two accounts are of one machine. libcurl resumes sessions from 8.12 on.
   private func trust() -> Bool {
+    guard number(CURLOPT_SSL_SESSIONID_CACHE, 0) else { return false }
     // `Int(…)`: the version is a constant of an enumeration in older headers of libcurl, and a macro in those of Debian 13.
     guard number(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)), number(CURLOPT_SSL_VERIFYPEER, 1),
       number(CURLOPT_SSL_VERIFYHOST, 2), ccurl_cleanse_plaintext(easy) == CURLE_OK

@@ -26,14 +26,8 @@ final class TransferHandle {
     let announced = plan.request.method == "HEAD" ? 0 : plan.maximumResponseBytes
     guard ccurl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(announced)) == CURLE_OK,
       !transfer.isDecoded || handle.string(CURLOPT_ACCEPT_ENCODING, "gzip, deflate"),
-      !plan.readsServerKey || readServerKey()
+      !plan.readsServerKey || handle.number(CURLOPT_CONNECT_ONLY, 1) && handle.number(CURLOPT_CERTINFO, 1)
     else { return nil }
-  }
-
-  /// In a resumed session no certificate is sent, and libcurl has none from 8.12 on.
-  private func readServerKey() -> Bool {
-    handle.number(CURLOPT_CONNECT_ONLY, 1) && handle.number(CURLOPT_CERTINFO, 1)
-      && handle.number(CURLOPT_SSL_SESSIONID_CACHE, 0)
   }
 
   var easy: UnsafeMutableRawPointer { handle.easy }

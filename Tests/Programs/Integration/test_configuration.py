@@ -31,8 +31,14 @@ class Issuer:
              self.certificate], check=True, capture_output=True)
         issuer = self
         self.requests = 0
+        self.resumed = []
+        """For each connection whether it resumed a TLS session of a former one."""
 
         class Handler(http.server.BaseHTTPRequestHandler):
+            def setup(self):
+                issuer.resumed.append(self.request.session_reused)
+                super().setup()
+
             def do_GET(self):
                 issuer.requests += 1
                 body = json.dumps({

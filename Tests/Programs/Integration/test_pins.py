@@ -70,6 +70,15 @@ class Pins(Configured):
         follow(told, "lanyard provider pin idp HOST --until", HOST="localhost", DATE="2999-01-01")
         self.assertNotIn("The pins of the provider", lanyard("doctor").stdout)
 
+    def test_each_connection_proves_the_server_anew(self):
+        issuer, scene = self.issuer(), self.scene()
+        self.add(self.client(scene), issuer, caFile=issuer.certificate)
+        for _ in range(2):
+            subprocess.run(
+                [LANYARD, "provider", "test", "idp"], env=scene.environment, capture_output=True, timeout=PATIENCE_SECONDS)
+        self.assertGreater(len(issuer.resumed), 3)
+        self.assertEqual(set(issuer.resumed), {False})
+
     def test_pins_replace_no_authority(self):
         issuer = self.issuer()
         self.untrusted("unknownAuthority", self.client(self.scene()), issuer,
