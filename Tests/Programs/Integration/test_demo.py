@@ -1,5 +1,6 @@
 """The demo removes its processes and files, also if it is interrupted."""
 
+import glob
 import json
 import os
 import random
@@ -94,17 +95,38 @@ class Demo(AgentFixture):
                 self.assertEqual(demo.returncode, 128 + how)
                 self.assertNothingLeft()
 
-    def beginning(self):
-        """What the demo tells up to the fifth part. It is ended there."""
+    def test_demo_takes_its_anchors_out_of_the_keyring(self):
+        demo, _ = self.begun()
+        (anchors,) = glob.glob(f"{self.place}/lanyard-demo-*/home/.config/lanyard/anchors")
+        keys = {f"lanyard:{name.replace('.', ':')}" for name in os.listdir(anchors)}
+        if not keys & self.keys():
+            self.skipTest("NOT TESTED: no keyring of the user here, or it is full")
+        demo.terminate()
+        demo.communicate(timeout=PATIENCE_SECONDS)
+        # The kernel collects what is unlinked a little later.
+        self.until(lambda: not keys & self.keys(), "the end of the demo's keys")
+
+    def keys(self):
+        """The names of this user's keys in the kernel's keyring."""
+        with open("/proc/keys") as file:
+            return {line.split()[8].rstrip(":") for line in file if " user " in line}
+
+    def begun(self):
+        """A demo that has come to its fifth part, and what it told."""
         demo = self.start()
         told = []
         for line in demo.stdout:
             told.append(line)
             if line.startswith("5. "):
                 break
+        return demo, "".join(told)
+
+    def beginning(self):
+        """What the demo tells up to the fifth part. It is ended there."""
+        demo, told = self.begun()
         demo.terminate()
         demo.communicate(timeout=PATIENCE_SECONDS)
-        return "".join(told)
+        return told
 
     def test_demo_without_python_says_what_is_missing(self):
         tools = os.path.join(self.place, "tools")

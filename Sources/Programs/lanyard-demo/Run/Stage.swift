@@ -112,7 +112,19 @@ final class Stage: Sendable {
         }
       }
       server.stop()
-      if !keepsDirectory { try? FileManager.default.removeItem(atPath: directory) }
+      if !keepsDirectory {
+        forgetAnchors()
+        try? FileManager.default.removeItem(atPath: directory)
+      }
+    }
+  }
+
+  /// Removes the anchors of the demo's stores from the kernel's keyring, where a person may have 200 keys. Beside each one is
+  /// a file with the same name (docs/storage.md).
+  private func forgetAnchors() {
+    let files = try? FileManager.default.contentsOfDirectory(atPath: "\(directory)/home/.config/lanyard/anchors")
+    for database in Set((files ?? []).map { $0.prefix { $0 != "." } }) {
+      for name in ["lanyard:\(database)", "lanyard:\(database):root"] { _ = lanyard_keyring_remove(name) }
     }
   }
 }
