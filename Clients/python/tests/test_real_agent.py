@@ -333,6 +333,7 @@ class Started(RealAgentTest):
                     with self.assertRaises(ConnectionError):
                         while True:
                             client.agent.status()
+            harness.forget_anchors(place)
 
 
 if __name__ == "__main__":
