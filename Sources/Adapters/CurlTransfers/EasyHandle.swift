@@ -76,12 +76,12 @@ package final class EasyHandle {
   private func proxy() -> Bool { string(CURLOPT_PROXY, request.proxy ?? "") && string(CURLOPT_NOPROXY, "") }
 
   /// Each connection has a handshake of its own: in a resumed session the server sends no certificate, so none is verified
-  /// and none can be shown, and its ticket tells that two accounts are of one machine. libcurl resumes sessions from 8.12 on.
+  /// and none can be shown, and its ticket tells that two accounts are of one machine. From 8.12 on libcurl keeps the sessions of a thread's requests.
   private func trust() -> Bool {
-    guard number(CURLOPT_SSL_SESSIONID_CACHE, 0) else { return false }
     // `Int(…)`: the version is a constant of an enumeration in older headers of libcurl, and a macro in those of Debian 13.
     guard number(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)), number(CURLOPT_SSL_VERIFYPEER, 1),
-      number(CURLOPT_SSL_VERIFYHOST, 2), ccurl_cleanse_plaintext(easy) == CURLE_OK
+      number(CURLOPT_SSL_VERIFYHOST, 2), number(CURLOPT_SSL_SESSIONID_CACHE, 0),
+      ccurl_cleanse_plaintext(easy) == CURLE_OK
     else { return false }
     if let keys = request.pinnedKeys, !string(CURLOPT_PINNEDPUBLICKEY, keys) { return false }
     let authorities = request.trust.authorities
