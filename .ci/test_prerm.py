@@ -29,14 +29,15 @@ class Prerm(unittest.TestCase):
     def does(self, function):
         return subprocess.run(["sh", "-c", f"{self.functions}\n{function}"], capture_output=True, text=True, check=True).stdout
 
-    def start(self, path, *words):
-        """Starts a program of this name that waits, and returns its process id."""
+    def start(self, path, *words, called="program"):
+        """Starts a program of this name that waits, and returns its process id. `called` is what its command line begins with."""
         program = f"{self.place}/usr/{path}"
         os.makedirs(os.path.dirname(program), exist_ok=True)
         if not os.path.exists(program):
             shutil.copy(os.path.realpath("/bin/sh"), program)
         process = subprocess.Popen(
-            [program, "-c", "echo up; read line", "program", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [called, "-c", "echo up; read line", "program", *words], executable=program, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.communicate)
         self.assertEqual(process.stdout.readline(), "up\n")
         return process.pid
@@ -45,7 +46,10 @@ class Prerm(unittest.TestCase):
         serving = {
             self.start("bin/lanyard-agent"), self.start("bin/lanyard-demo"), self.start("libexec/lanyard/lanyard-web"),
             self.start("libexec/lanyard/lanyard-proxy", "--grant", "ci"), self.start("libexec/lanyard/lanyard-export"),
+            self.start("libexec/lanyard/lanyard-cli", called="lanyard metrics --listen /run/figures"),
         }
+        self.start("libexec/lanyard/lanyard-cli", called="lanyard metrics")
+        self.start("libexec/lanyard/lanyard-cli", called="lanyard exec -- exporter metrics --listen /run/figures")
         self.start("bin/lanyard", "exec")
         self.start("libexec/lanyard/lanyard-cli", "exec")
         self.start("libexec/lanyard/lanyard-proxy", "--parent", "3")

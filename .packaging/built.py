@@ -12,13 +12,15 @@ def settle():
     os.chdir(ROOT)
     # HOME: the programs look at no file of the person who builds.
     os.environ.update(LC_ALL="C.UTF-8", TZ="UTC", HOME="/nonexistent")
+    # Without their home git does not know that they trust a checkout of another user, as CI's is.
+    os.environ.update(GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0=ROOT)
     os.umask(0o022)
 
 
 def install(place):
     """What `make install` installs, into PLACE/usr. With SUDO_USER it builds nothing."""
     run("make", "--no-print-directory", "install", "SUDO_USER=nobody", f"DESTDIR={place}", "PREFIX=/usr")
-    manual = run(".packaging/debian/manual-page-of-demo", f"{place}/usr")
+    manual = run(".packaging/debian/manual-page-of-demo", f"{place}/usr/bin")
     with open(f"{place}/usr/share/man/man1/lanyard-demo.1", "w") as file:
         file.write(manual)
 

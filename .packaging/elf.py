@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 
 LINUX_ARCHITECTURES = {"i386:x86-64": "x86_64", "aarch64": "aarch64"}
@@ -56,6 +57,21 @@ def system_library(name):
     if not found:
         raise SystemExit(f"packaging: {name} is not on this machine.")
     return os.path.realpath(found[1])
+
+
+def bring(name, place, beside):
+    """Copies a library of this machine into a directory, where it finds what it needs of `beside`, by their names. Returns
+    it."""
+    path = os.path.join(place, name)
+    os.makedirs(place, exist_ok=True)
+    shutil.copyfile(system_library(name), path)
+    library = Program(path)
+    needs = set(library.needed) - BASE_LIBRARIES
+    if strange := needs - set(beside):
+        raise SystemExit(f"packaging: {name} needs {', '.join(sorted(strange))}, which does not come beside it.")
+    if needs:
+        library.look_for_libraries_in(place)
+    return library
 
 
 def closure(programs, late=()):

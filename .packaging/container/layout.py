@@ -50,7 +50,8 @@ class Layer:
 
 
 class Layout:
-    """An image of layers, as one archive that `podman load`, `docker load` and skopeo (`oci-archive:`) read."""
+    """An image of layers, as one archive that `podman load`, `docker load` and skopeo (`oci-archive:`, `docker-archive:`)
+    read."""
 
     def __init__(self, epoch, architecture, level):
         """`architecture` is amd64 or arm64, and `level` that of the compression, 1 to 9."""
@@ -97,6 +98,10 @@ class Layout:
         self.archive.add("index.json", json.dumps(
             {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [manifest]},
             sort_keys=True).encode())
+        # By this `docker load` finds the parts: it looks for an index only where it has containerd's store.
+        inside = lambda part: "blobs/" + part["digest"].replace(":", "/")  # noqa: E731
+        self.archive.add("manifest.json", json.dumps(
+            [{"Config": inside(configuration), "RepoTags": [tag], "Layers": [inside(layer) for layer in self.layers]}]).encode())
         draft = path + ".part"
         with open(draft, "wb") as file:
             file.write(self.archive.bytes())

@@ -9,7 +9,8 @@ import unittest
 from person import BINARIES, Person
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..", "..")
-UNITS = ["lanyard.service", "lanyard.socket"]
+REMOVAL = ["lanyard-removed.path", "lanyard-removed.service"]
+UNITS = [*REMOVAL, "lanyard.service", "lanyard.socket"]
 
 
 class ServiceTests(Person):
@@ -56,13 +57,14 @@ class ServiceTests(Person):
         told = json.loads(self.service("install", "--json").stdout)
         self.assertEqual(told, {"unit": "lanyard.socket", "directory": self.units})
         self.assertEqual(self.calls(), [
-            "--user cat -- lanyard.socket", "--user daemon-reload", "--user enable --now lanyard.socket"])
+            "--user cat -- lanyard.socket", "--user daemon-reload",
+            "--user enable --now lanyard.socket " + " ".join(REMOVAL)])
         self.assertEqual(sorted(os.listdir(self.units)), UNITS)
         for unit in UNITS:
             with open(os.path.join(self.units, unit)) as file:
                 text = file.read()
             self.assertNotIn("@bin@", text)
-            self.assertIn(f"{os.path.realpath(self.bin)}/lanyard", text)
+            self.assertIn(os.path.realpath(self.bin), text)
         # Once more: the same, and no second copy.
         self.service("install")
         self.assertEqual(sorted(os.listdir(self.units)), UNITS)
@@ -70,7 +72,8 @@ class ServiceTests(Person):
         open(self.known, "w").close()
         self.assertIn("Commands start one", self.service("uninstall").stdout)
         self.assertEqual(self.calls(), [
-            "--user cat -- lanyard.socket", "--user disable --now lanyard.socket lanyard.service", "--user daemon-reload"])
+            "--user cat -- lanyard.socket",
+            "--user disable --now lanyard.socket lanyard.service " + " ".join(REMOVAL), "--user daemon-reload"])
         self.assertEqual(os.listdir(self.units), [])
 
     def test_units_of_the_machine_are_enabled_as_they_are(self):

@@ -109,8 +109,8 @@ class BootedMachine(Machine):
 
     namespaces = ("--mount", "--uts", "--ipc", "--pid", "--cgroup", "--root", "--wd")
 
-    def __init__(self):
-        super().__init__("session", "systemd-sysv", "libpam-systemd", "dbus-user-session")
+    def __init__(self, *further, **more):
+        super().__init__("session", "systemd-sysv", "libpam-systemd", "dbus-user-session", *further, **more)
 
     def start(self):
         self.hold(
@@ -197,9 +197,9 @@ class AliceAtPractice:
         found = self.machine.root_does("cat /proc/[0-9]*/comm 2> /dev/null || true").split()
         return [name for name in found if name.startswith("lanyard")]
 
-    def everything_ends(self):
+    def everything_ends(self, seconds=LONGEST_UPGRADE_SECONDS + 30):
         """A process whose program is gone waits for the length of an upgrade, and ends."""
-        deadline = time.monotonic() + LONGEST_UPGRADE_SECONDS + 30
+        deadline = time.monotonic() + seconds
         while self.processes() and time.monotonic() < deadline:
             time.sleep(0.5)
         self.assertEqual(self.processes(), [])
@@ -218,11 +218,15 @@ class AliceAtPractice:
         for line in process.stdout:
             said += line
             if page := re.search(r"http://\S+/authorize\S+", line):
-                browser = f"import urllib.request; urllib.request.urlopen('{page[0]}', timeout=20).read()"
-                run("setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "python3", "-c", browser)
+                self.browse(page[0])
         process.stdout.close()
         self.assertEqual(process.wait(), 0, said)
         self.assertIn("Signed in: Alice Archer <alice@acme.example> at practice", said)
+
+    def browse(self, page):
+        """Opens a page as alice does."""
+        program = f"import urllib.request; urllib.request.urlopen('{page}', timeout=20).read()"
+        run("setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "python3", "-c", program)
 
     def token_works(self, issuer):
         token = self.machine.alice_does("lanyard token work").strip()

@@ -99,8 +99,12 @@ class Dist(unittest.TestCase):
         told = subprocess.run([reader(self, "python"), "-c", program, self.named("*.cdx.json")], check=True, capture_output=True,
                               text=True).stdout
         self.assertEqual(told.strip(), "None")
-        places = {component["name"]: component["properties"][0]["value"].split(", ")
+        # Debian 13 says with "t64" that a library counts time in 64 bits.
+        places = {component["name"].removesuffix("t64"): component["properties"][0]["value"].split(", ")
                   for component in document["components"] if "properties" in component}
+        for component in document["components"]:
+            if component["type"] != "file":
+                self.assertTrue(component.get("licenses"), component["name"])
         for name in ("swift", "swift-argument-parser", "swift-foundation-icu", "libc6-dev"):
             self.assertEqual(places[name], ["linked in"], name)
         for name in ("libsodium23", "libsqlite3-0", "libssl3"):

@@ -89,6 +89,14 @@ class Image(unittest.TestCase):
         for name in notes:
             self.assertIn(f"usr/share/doc/{name}/copyright", self.files)
 
+    def test_licenses_that_a_copyright_names_without_its_text_are_there(self):
+        layers = {name: layer for layer in self.archive.layers() for name in layer.getnames()}
+        texts = {name: content for layer in self.archive.layers() for name, content in copyrights(layer)}
+        self.assertIn("UNICODE", "".join(texts.values()).upper())
+        named = set(re.findall(r"/(usr/share/common-licenses/[\w.+-]*[\w+])", "".join(texts.values())))
+        self.assertLessEqual({"usr/share/common-licenses/Apache-2.0", "usr/share/common-licenses/LGPL-2.1"}, named)
+        self.assertLessEqual(named, set(layers))
+
     def test_second_build_has_the_same_bytes(self):
         with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
             environment = {
@@ -105,9 +113,19 @@ class Image(unittest.TestCase):
     def test_skopeo_reads_it_and_finds_the_digests(self):
         told = json.loads(run("skopeo", "inspect", f"oci-archive:{IMAGE}"))
         self.assertEqual(told["Layers"], [layer["digest"] for layer in self.archive.manifest["layers"]])
+        # As `docker load` does.
+        told = json.loads(run("skopeo", "inspect", "--config", f"docker-archive:{IMAGE}"))
+        self.assertEqual(told["config"]["User"], "1000:1000")
         with tempfile.TemporaryDirectory() as place:
             # A copy reads every blob and compares it with its digest.
-            run("skopeo", "--insecure-policy", "copy", "--quiet", f"oci-archive:{IMAGE}", f"dir:{place}/copy")
+            for form in ("oci-archive", "docker-archive"):
+                run("skopeo", "--insecure-policy", "copy", "--quiet", f"{form}:{IMAGE}", f"dir:{place}/{form}")
+
+
+def copyrights(layer):
+    for member in layer.getmembers():
+        if member.name.endswith("/copyright"):
+            yield member.name, layer.extractfile(member).read().decode()
 
 
 class Container:

@@ -16,7 +16,7 @@ import time
 import unittest
 import zipfile
 
-from machines import AliceAtPractice, Machine, run
+from machines import LONGEST_UPGRADE_SECONDS, AliceAtPractice, BootedMachine, Machine, run, wait
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 WHEEL = os.environ.get("LANYARD_WHEEL") and os.path.abspath(os.environ["LANYARD_WHEEL"])
@@ -29,6 +29,9 @@ HELPERS = {
 }
 # From the first command to the first token. The goal for a person; a quiet machine takes a tenth of it.
 FIRST_TOKEN_SECONDS = 30
+# From the README's first command to the sign-in, at most. The rest of it is for reading.
+STRANGER_SECONDS = 60
+README_PORT = 52745
 # What the wheel leaves to the system (docs/packages.md).
 FURTHER = ("ca-certificates", "libcurl4", "python3-venv")
 
@@ -60,6 +63,16 @@ class Wheel(unittest.TestCase):
         ):
             self.assertTrue(any(path.endswith(f".data/data/share/{name}") for path in self.names), name)
         self.assertTrue({"lanyard/__init__.py", "lanyard/py.typed", "lanyard/auth/keyring.py"} <= set(self.names))
+
+    def test_licenses_of_all_that_comes_along_are_there(self):
+        with zipfile.ZipFile(WHEEL) as archive:
+            texts = {name.split("/licenses/")[1]: archive.read(name).decode() for name in self.names if "/licenses/" in name}
+        self.assertLessEqual(
+            {"LICENSE", "lanyard", "libsodium23", "libsqlite3-0", "libssl3"}, {name.removesuffix("t64") for name in texts})
+        self.assertIn("Unicode, Inc.", texts["lanyard"])
+        named = set(re.findall(r"/usr/share/(common-licenses/[\w.+-]*[\w+])", "".join(texts.values())))
+        self.assertLessEqual({"common-licenses/LGPL-2.1", "common-licenses/GPL-3"}, named)
+        self.assertLessEqual(named, set(texts))
 
     def test_modes_and_times_do_not_come_from_the_machine(self):
         self.assertEqual(len({member.date_time for member in self.members}), 1)
@@ -155,6 +168,31 @@ class Story(AliceAtPractice):
         seconds = time.monotonic() - began
         print(f"{self.suite}: from pip to the first token {seconds:.1f} s", file=sys.stderr)
         self.assertLess(seconds, FIRST_TOKEN_SECONDS)
+
+    def test_stranger_is_signed_in_by_the_words_of_the_readme(self):
+        with open(os.path.join(ROOT, "README.md")) as file:
+            readme = file.read()
+        install = re.search(r"^uv tool install \./lanyard-\*\.whl", readme, re.MULTILINE)[0]
+        # curl and the Python of a checkout are not there.
+        tour = re.findall(r"^\$ (lanyard(?:-demo)? .*)$", readme.split("## Five minutes")[1].split("```")[1], re.MULTILINE)
+        tour = [words.replace("--auto-approve alice &", f"--auto-approve alice --port {README_PORT} & sleep 2") for words in tour]
+        self.assertIn(f"http://127.0.0.1:{README_PORT}", " ".join(tour))
+        self.bring("uv")
+        began = time.monotonic()
+        process = self.machine.alice_starts(
+            "bash", "-c", "\n".join(["set -e; cd; PATH=~/tools/bin:$PATH; cp /wheels/*.whl .", install, *tour, "kill %1"]))
+        said = ""
+        for line in process.stdout:
+            said += line
+            if page := re.search(r"http://\S+/authorize\S+", line):
+                self.browse(page[0])
+            if "Signed in: Alice Archer" in line:
+                seconds = time.monotonic() - began
+        process.stdout.close()
+        self.assertEqual(process.wait(), 0, said)
+        self.assertRegex(said, r"(?s)Signed in: Alice Archer.*\n\* +work +Alice Archer.* active.*Signed out: work", said)
+        print(f"{self.suite}: from `uv tool install` to the sign-in {seconds:.1f} s", file=sys.stderr)
+        self.assertLess(seconds, STRANGER_SECONDS)
 
     def test_accounts_survive_a_kill_a_removal_and_a_second_installation(self):
         self.install()
@@ -257,6 +295,37 @@ class Story(AliceAtPractice):
     def nothing_is_left(self):
         self.assertEqual(self.processes(), [])
         self.assertEqual(glob.glob(f"{self.machine.root}/home/alice/.local/bin/*lanyard*"), [])
+
+
+class Session(AliceAtPractice, unittest.TestCase):
+    """Under a real systemd."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not WHEEL or not MACHINES:
+            raise unittest.SkipTest("NOT TESTED: no machines without LANYARD_WHEEL_MACHINES (`make test-wheel`)")
+        if os.geteuid() != 0 or not shutil.which("systemd-nspawn"):
+            raise unittest.SkipTest("NOT TESTED: a machine needs root and systemd-nspawn")
+        cls.machine = BootedMachine(*FURTHER, path="/home/alice/.local/bin:/home/alice/lanyard/bin:/usr/bin:/bin")
+        cls.addClassCleanup(cls.machine.stop)
+        os.mkdir(f"{cls.machine.root}/wheels")
+        shutil.copy(WHEEL, f"{cls.machine.root}/wheels")
+        cls.machine.start()
+
+    def test_units_go_with_the_programs(self):
+        install = "python3 -m venv lanyard && lanyard/bin/pip --quiet install --no-index --no-deps /wheels/lanyard-*.whl"
+        units = "find .config/systemd .local/share/systemd -name '*lanyard*' 2> /dev/null || true"
+        self.machine.alice_does(f"{install} && lanyard service install")
+        self.machine.alice_does("lanyard status && systemctl --user is-active lanyard.socket lanyard.service")
+        self.assertNotEqual(self.machine.alice_does(units), "")
+        # An upgrade keeps them.
+        self.machine.alice_does(f"lanyard/bin/pip --quiet uninstall --yes lanyard && {install}")
+        time.sleep(LONGEST_UPGRADE_SECONDS + 5)
+        self.machine.alice_does("lanyard status && systemctl --user is-active lanyard.socket lanyard-removed.path")
+        self.machine.alice_does("lanyard/bin/pip --quiet uninstall --yes lanyard")
+        self.everything_ends()
+        wait(lambda: self.machine.alice_does(units) == "", "the units are gone")
+        self.assertNotIn("lanyard", self.machine.alice_does("systemctl --user list-units --all --plain --no-legend"))
 
 
 class Bookworm(Story, unittest.TestCase):

@@ -2,6 +2,7 @@
 
 import glob
 import html.parser
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ from forms import in_quick_form  # noqa: E402
 
 BIN = os.environ.get("LANYARD_BIN", os.path.join(ROOT, ".build", "release"))
 NO_INDEX = 75
+# Versions that are there already, the newest last: not in the order of their letters.
+OTHERS = ("0.9.0", "0.10.0", "1000.0.0")
 
 
 class Loaded(html.parser.HTMLParser):
@@ -54,15 +57,15 @@ class Site(unittest.TestCase):
             raise AssertionError(installed.stderr)
         cls.place = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, cls.place)
-        # Another version that is there already.
-        os.mkdir(f"{cls.place}/0.9.0")
-        open(f"{cls.place}/0.9.0/index.html", "w", encoding="utf-8").close()
+        for name in OTHERS:
+            os.mkdir(f"{cls.place}/{name}")
+            open(f"{cls.place}/{name}/index.html", "w", encoding="utf-8").close()
         built = subprocess.run(
             [f"{ROOT}/.build/site-tools/bin/python", f"{ROOT}/.packaging/site/build", cls.place, "--bin", BIN],
             capture_output=True, text=True)
         if built.returncode != 0:
             raise AssertionError(built.stdout + built.stderr)
-        (cls.site,) = (path for path in glob.glob(f"{cls.place}/*/") if "0.9.0" not in path)
+        (cls.site,) = (path for path in glob.glob(f"{cls.place}/*/") if path.split("/")[-2] not in OTHERS)
         cls.pages = {page: Loaded(page) for page in glob.glob(f"{cls.site}**/*.html", recursive=True)}
 
     def read(self, page):
@@ -114,14 +117,14 @@ class Site(unittest.TestCase):
         self.assertIn("Find the socket: $LANYARD_SOCKET", self.read("docs/clients.html"))
         self.assertIn("token.get", self.read("Schemas/generated/reference.html"))
         self.assertIn("lanyard login", self.read("man/lanyard-login.html"))
+        self.assertIn("practice provider", self.read("man/lanyard-demo.html"))
 
     def test_versions_are_listed_and_the_newest_is_opened(self):
         with open(f"{self.place}/versions.json", encoding="utf-8") as file:
-            listed = file.read()
-        version = os.path.basename(self.site.rstrip("/"))
-        self.assertLess(listed.index(f'"{version}"'), listed.index('"0.9.0"'))
+            listed = [entry["version"] for entry in json.load(file)]
+        self.assertEqual(listed, ["1000.0.0", os.path.basename(self.site.rstrip("/")), "0.10.0", "0.9.0"])
         with open(f"{self.place}/index.html", encoding="utf-8") as file:
-            self.assertIn(f"url={version}/index.html", file.read())
+            self.assertIn("url=1000.0.0/index.html", file.read())
 
     def test_search_knows_the_text(self):
         with open(f"{self.site}search/search_index.json", encoding="utf-8") as file:

@@ -25,7 +25,7 @@ struct ServiceInstall: ParsableCommand {
     abstract: "Have systemd start the agent when a program connects to its socket, from now on.",
     discussion: """
       An agent that a command started is ended first; a vault under a passphrase is then locked. Where the installation \
-      brought no unit to systemd, two are written to ~/.config/systemd/user.
+      brought no unit to systemd, some are written to ~/.config/systemd/user; they go once the programs are removed.
       """)
 
   @OptionGroup var common: CommonOptions
@@ -34,8 +34,8 @@ struct ServiceInstall: ParsableCommand {
     let manager = try SessionManager()
     // The programs may have moved since the units were written.
     let written = try manager.knows(UserUnits.socket) && !UserUnits.areOurs() ? nil : UserUnits.write()
-    if written != nil { try manager.perform("daemon-reload") }
-    try manager.perform("enable", "--now", UserUnits.socket)
+    if written != nil { try manager.perform(["daemon-reload"]) }
+    try manager.perform(["enable", "--now", UserUnits.socket] + (written == nil ? [] : UserUnits.removal))
     if common.json {
       var writer = JSONWriter()
       writer.beginObject()
@@ -61,8 +61,9 @@ struct ServiceUninstall: ParsableCommand {
     guard try manager.knows(UserUnits.socket) else {
       return common.json ? Output.answer(json: "{}") : Output.done("There is no such service.")
     }
-    try manager.perform("disable", "--now", UserUnits.socket, UserUnits.service)
-    if try UserUnits.remove() { try manager.perform("daemon-reload") }
+    let removal = try UserUnits.areOurs() ? UserUnits.removal : []
+    try manager.perform(["disable", "--now", UserUnits.socket, UserUnits.service] + removal)
+    if try UserUnits.remove() { try manager.perform(["daemon-reload"]) }
     common.json
       ? Output.answer(json: "{}")
       : Output.done("systemd starts the agent no longer. Commands start one when they need it.")

@@ -19,7 +19,7 @@ struct SessionManager {
     try ChildOutput.of(systemctl, ["--user", "cat", "--", unit]).hasSucceeded
   }
 
-  func perform(_ words: String...) throws(CommandFailure) {
+  func perform(_ words: [String]) throws(CommandFailure) {
     let done = try ChildOutput.of(systemctl, ["--user"] + words)
     guard !done.hasSucceeded else { return }
     throw CommandFailure(

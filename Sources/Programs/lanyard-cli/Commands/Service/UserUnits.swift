@@ -7,6 +7,9 @@ import Glibc
 enum UserUnits {
   static let socket = "lanyard.socket"
   static let service = "lanyard.service"
+  /// Take all of them back once the programs are removed: no installer of wheels runs anything then.
+  static let removal = ["lanyard-removed.path", "lanyard-removed.service"]
+  private static let all = [service, socket] + removal
 
   /// The first line of what `write` wrote, and of no other file.
   private static let mark = "# By lanyard service install.\n"
@@ -14,7 +17,7 @@ enum UserUnits {
   /// True if `write` wrote them.
   static func areOurs() throws(CommandFailure) -> Bool { isOurs("\(try place())/\(socket)") }
 
-  /// Writes both; returns the directory.
+  /// Writes them; returns the directory.
   static func write() throws(CommandFailure) -> String {
     guard let templates = AgentPaths.shared("lanyard/systemd"), let programs = programs else {
       throw CommandFailure(
@@ -23,7 +26,7 @@ enum UserUnits {
         hints: ["Install it again, or with `make install` out of its sources."])
     }
     let directory = try place()
-    for unit in [service, socket] {
+    for unit in all {
       let path = "\(directory)/\(unit)"
       guard access(path, F_OK) != 0 || isOurs(path) else {
         throw CommandFailure(
@@ -35,7 +38,7 @@ enum UserUnits {
     guard error == 0 else {
       throw CommandFailure(.other, name: "file", "\(directory) can't be made: \(SystemError.message(error)).")
     }
-    for unit in [service, socket] {
+    for unit in all {
       let template = try text(of: "\(templates)/\(unit).in")
       let words =
         mark + template.split(separator: "@bin@", omittingEmptySubsequences: false).joined(separator: programs)
@@ -65,7 +68,7 @@ enum UserUnits {
   static func remove() throws(CommandFailure) -> Bool {
     let directory = try place()
     var isThere = false
-    for unit in [socket, service] where isOurs("\(directory)/\(unit)") {
+    for unit in all where isOurs("\(directory)/\(unit)") {
       guard unlink("\(directory)/\(unit)") == 0 else {
         throw CommandFailure(.other, name: "file", "\(directory)/\(unit): \(SystemError.message(errno)).")
       }
