@@ -29,6 +29,16 @@ def metadata(issuer: str) -> Dict[str, str]:
     return {ours: document[f"{theirs}_endpoint"] for ours, theirs in names.items()}
 
 
+def accepts(issuer: str, token: str) -> bool:
+    """True if the protected resource takes the token."""
+    request = urllib.request.Request(f"{issuer}/protected", headers={"Authorization": f"Bearer {token}"})
+    try:
+        with _opener.open(request, timeout=30) as answer:
+            return bool(answer.status == 200)
+    except urllib.error.HTTPError:
+        return False
+
+
 class Provider(Practice):
     """Rotates refresh tokens strictly: the second use of one ends the session."""
 
@@ -77,13 +87,7 @@ class Provider(Practice):
             answer.read()
 
     def accepts(self, token: str) -> bool:
-        """True if the protected resource takes the token."""
-        request = urllib.request.Request(f"{self.issuer}/protected", headers={"Authorization": f"Bearer {token}"})
-        try:
-            with _opener.open(request, timeout=30) as answer:
-                return bool(answer.status == 200)
-        except urllib.error.HTTPError:
-            return False
+        return accepts(self.issuer, token)
 
     def stop(self) -> None:
         super().stop()

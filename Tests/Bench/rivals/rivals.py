@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Measures Lanyard beside oidc-agent and authsome: rivals.py --bin DIRECTORY [--authsome 'COMMAND…'] [--json FILE]
+"""Measures Lanyard beside oidc-agent, authsome and Git Credential Manager:
+
+    rivals.py --bin DIRECTORY [--authsome 'COMMAND…'] [--git-credential-manager PROGRAM] [--json FILE]
 
 One practice provider on loopback that rotates refresh tokens strictly, and each program with a home of its own, signed in as
 the same person. What is measured stands beside each part below; a program that is not installed is left out, with why.
 COMMAND is a Python that has authsome, which needs 3.13 or later: `make bench-rivals` installs it where there is one. For
-another machine: `chroot DIRECTORY /opt/authsome/bin/python`. Git Credential Manager is in neither Debian nor PyPI, and is not
-measured. docs/rivals.md says what the rows mean; `tables.py` writes the figures there.
+another machine: `chroot DIRECTORY /opt/authsome/bin/python`. docs/rivals.md says what the rows mean; `tables.py` writes the
+figures there.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import shlex
 import statistics
 import sys
 import time
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
@@ -71,9 +73,9 @@ class Bench:
         commands: Dict[str, List[float]] = {subject.name: [] for subject in subjects}
         connections: Dict[str, List[float]] = {subject.name: [] for subject in subjects}
 
-        def milliseconds(rounds: List[float]) -> float:
+        def milliseconds(rounds: List[float]) -> Optional[float]:
             # The round that other work disturbed least.
-            return round(1000 * min(rounds), 3)
+            return round(1000 * min(rounds), 3) if rounds else None
 
         with contextlib.ExitStack() as stack:
             for subject in subjects:
@@ -84,12 +86,14 @@ class Bench:
                 for subject in subjects:
                     if calls := subject.by_command(CALLS_OF_A_ROUND):
                         commands[subject.name].append(statistics.median(calls))
-                    connections[subject.name].append(statistics.median(subject.by_connection(CALLS_OF_A_ROUND)))
+                    if calls := subject.by_connection(CALLS_OF_A_ROUND):
+                        connections[subject.name].append(statistics.median(calls))
             for subject in subjects:
+                pids = subject.pids()
                 found[subject.name] = {
-                    "commandMilliseconds": milliseconds(commands[subject.name]) if commands[subject.name] else None,
+                    "commandMilliseconds": milliseconds(commands[subject.name]),
                     "connectionMilliseconds": milliseconds(connections[subject.name]),
-                    "memoryMB": round(sum(rss_kb(pid) for pid in subject.pids()) / 1024, 1),
+                    "memoryMB": round(sum(rss_kb(pid) for pid in pids) / 1024, 1) if pids else None,
                 }
         return found
 
@@ -184,15 +188,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True)
     parser.add_argument("--authsome", default="")
+    parser.add_argument("--git-credential-manager", default="")
     parser.add_argument("--json", help="where the figures go; with --only or --subject the others of it stay")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", action="append", choices=Bench.PARTS)
-    parser.add_argument("--subject", action="append", help="lanyard, oidc-agent, authsome; default: all")
+    parser.add_argument("--subject", action="append", help="the name of one, in small letters; default: all")
     options = parser.parse_args()
     bench = Bench(f"{options.bin}/lanyard-demo", options.kills, options.seed)
     subjects: List[Subject] = [
-        Lanyard(options.bin), OIDCAgent(), Authsome(shlex.split(options.authsome)), GitCredentialManager()]
+        Lanyard(options.bin), OIDCAgent(), Authsome(shlex.split(options.authsome)),
+        GitCredentialManager(options.git_credential_manager),
+    ]
     wanted = [subject for subject in subjects if not options.subject or subject.name.lower() in options.subject]
     left_out = {subject.name: subject.missing for subject in wanted if subject.missing}
     here = [subject for subject in wanted if not subject.missing]

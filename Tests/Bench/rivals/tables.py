@@ -28,6 +28,16 @@ def by_command(found: Found) -> str:
     return "has none" if milliseconds is None else f"{milliseconds:.1f} ms"
 
 
+def by_connection(found: Found) -> str:
+    milliseconds = found["cached"]["connectionMilliseconds"]
+    return "has none" if milliseconds is None else f"{milliseconds:.2f} ms"
+
+
+def memory(found: Found) -> str:
+    megabytes = found["cached"]["memoryMB"]
+    return "none runs" if megabytes is None else f"{megabytes:.0f} MB"
+
+
 def status(found: Found) -> str:
     told = found["unreachable"]["exitStatus"]
     return "no command" if told is None else str(told)
@@ -54,11 +64,11 @@ KILL: Row = (
     "sessions alive after `kill -9` amid a refresh", lambda found: f"{found['kill']['alive']} of {found['kill']['kills']}")
 REVOKED: Row = (
     "signed out without a network: the session is ended at the provider once there is one", revoked)
-MEMORY: Row = ("memory of its processes", lambda found: f"{found['cached']['memoryMB']:.0f} MB")
+MEMORY: Row = ("memory of its processes", memory)
 SHORT: List[Row] = [("a cached token by a command", by_command), *BURST, KILL, REVOKED, MEMORY]
 LONG: List[Row] = [
     ("a cached token by a command", by_command),
-    ("a cached token by a program that runs", lambda found: f"{found['cached']['connectionMilliseconds']:.2f} ms"),
+    ("a cached token by a program that runs", by_connection),
     *BURST,
     KILL,
     ("the provider drops each connection: exit status of the command", status),
