@@ -10,7 +10,7 @@ public final class OpenConnection {
   /// Why there is no connection.
   public enum Failure: Error, Hashable, Sendable {
     case notReached(HTTPResult.NotSent)
-    /// No address of the host is public.
+    /// No address of the host is public, or not each one, where another proxy chooses among them.
     case notPublic
   }
 
@@ -62,17 +62,18 @@ public final class OpenConnection {
   /// - Parameters:
   ///   - origin: of the server.
   ///   - isTunnel: the program speaks TLS or whatever it wants; false: requests of plain HTTP, which a proxy forwards.
-  ///   - isPublic: no address is connected to that is not public. A proxy looks the name up by itself, so that only an
-  ///     address in the URL is known then, which the caller checks.
+  ///   - isPublic: no address is connected to that is not public. A proxy looks the name up by itself: then the addresses
+  ///     that this machine finds for it have to be public (`HostLookup`).
   ///   - milliseconds: for the name and the connection together.
   public init(
     to origin: HTTPURL, isTunnel: Bool, isPublic: Bool, trust: TrustSettings, milliseconds: Int = 10_000,
     cancellation: HTTPCancellation
   ) throws(Failure) {
+    let proxy = trust.proxy(to: origin) { name in getenv(name).map { String(cString: $0) } }
+    if isPublic, proxy != nil, HostLookup.hasSpecialAddress(origin.host) { throw .notPublic }
     guard ccurl_open(), let multi = ccurl_multi_init(), let easy = ccurl_easy_init() else {
       throw .notReached(.noLibrary)
     }
-    let proxy = trust.proxy(to: origin) { name in getenv(name).map { String(cString: $0) } }
     let isWrapped = proxy?.hasPrefix("https:") ?? false
     let isOfHTTP = proxy.map { isWrapped || $0.hasPrefix("http:") || !$0.contains("://") } ?? false
     leadsToProxy = !isTunnel && isOfHTTP

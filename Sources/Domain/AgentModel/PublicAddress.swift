@@ -20,6 +20,12 @@ public enum PublicAddress {
     return (URLSyntax.ipv4(Array(host.utf8)) ?? IPv6Text.bytes(Array(host.utf8))).map { !isPublic($0) } ?? false
   }
 
+  /// The address of IPv4 that the host of a URL is, or that it leads to as one of IPv6; nil for any other host.
+  public static func ipv4(host: String) -> [UInt8]? {
+    let text = Array(host.utf8)
+    return URLSyntax.ipv4(text) ?? IPv6Text.bytes(text).flatMap { embedded(in: $0) }
+  }
+
   private struct Block {
     var address: [UInt8]
     var bits: Int

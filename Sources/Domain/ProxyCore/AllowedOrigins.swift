@@ -10,6 +10,15 @@ public struct AllowedOrigins: Hashable, Sendable {
 
   public func contains(_ url: HTTPURL) -> Bool { all.contains(url.origin) }
 
+  /// The origin that a tunnel leads to: that of `https`, unless only the one of `http` is allowed at this host and port.
+  /// RFC 6455 section 4.1: a client opens a tunnel for a WebSocket without TLS, too.
+  public func tunnelled(to origin: HTTPURL) -> HTTPURL {
+    guard !contains(origin), let plain = HTTPURL("http://\(origin.hostText):\(origin.port)"), contains(plain) else {
+      return origin
+    }
+    return plain
+  }
+
   /// The origins that are in both.
   public func narrowed(to others: some Sequence<String>) -> AllowedOrigins {
     let others = RequestTarget.origins(Array(others))

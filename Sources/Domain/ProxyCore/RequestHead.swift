@@ -5,7 +5,7 @@ public import AgentModel
 public struct RequestHead: Sendable {
   /// What the request line names (RFC 9112 section 3.2).
   public enum Target: Hashable, Sendable {
-    /// `CONNECT`: an origin of `https`.
+    /// `CONNECT`: a host and a port, as an origin of `https`.
     case tunnel(HTTPURL)
     /// An absolute URL, as a client sends it to a proxy.
     case absolute(HTTPURL)

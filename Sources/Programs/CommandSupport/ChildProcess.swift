@@ -90,13 +90,31 @@ public enum ChildProcess {
     for (index, copy) in copies.enumerated() { posix_spawn_file_actions_adddup2(&actions, copy, 3 + Int32(index)) }
     var child: pid_t = 0
     let error = environment.withPointers { variables in
-      CStrings.with(command) { arguments in
-        withChildAttributes(mask: mask) { attributes in
-          posix_spawnp(&child, command[0], &actions, attributes, arguments, variables)
+      withChildAttributes(mask: mask) { attributes -> Int32 in
+        func spawn(_ words: [String]) -> Int32 {
+          CStrings.with(words) { arguments in
+            posix_spawnp(&child, words[0], &actions, attributes, arguments, variables)
+          }
         }
+        let error = spawn(command)
+        // A script without `#!`: a shell and execvp(3) run it by sh, posix_spawnp(3) does not.
+        guard error == ENOEXEC, let script = found(command[0]) else { return error }
+        return spawn(["/bin/sh", script] + command.dropFirst())
       }
     }
     return (child, error)
+  }
+
+  /// The file that posix_spawnp(3) finds by a name. Its path has a slash, so that sh does not look for it elsewhere.
+  private static func found(_ name: String) -> String? {
+    guard !name.contains("/") else { return name }
+    let path = getenv("PATH").map { String(cString: $0) } ?? "/bin:/usr/bin"
+    return path.split(separator: ":", omittingEmptySubsequences: false)
+      .map { $0.isEmpty ? "./\(name)" : "\($0)/\(name)" }
+      .first { path in
+        var information = stat()
+        return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+      }
   }
 
   private static let firstCopy: Int32 = 16

@@ -34,16 +34,17 @@ struct ClientConnection {
         if isKept { continue }
         return client.finish()
       }
-      if case .tunnel(let origin) = head.target { return tunnel(to: origin, head) }
+      if case .tunnel(let named) = head.target { return tunnel(to: named, head) }
       guard forward(head, tunnel: nil) else { return client.finish() }
     }
     client.finish()
   }
 
-  /// CONNECT: from here on the client speaks TLS, which ends at this proxy.
-  private func tunnel(to origin: HTTPURL, _ head: RequestHead) {
+  /// CONNECT: from here on the client speaks TLS, which ends at this proxy, or plain HTTP where only that is allowed.
+  private func tunnel(to named: HTTPURL, _ head: RequestHead) {
+    let origin = proxy.scope.origins.tunnelled(to: named)
     do throws(Refusal) {
-      let passage = try proxy.authorizer.pass(to: origin)
+      let passage = try proxy.authorizer.pass(to: named)
       if passage == nil { try proxy.authorizer.checkTunnel(to: origin) }
       guard head.framing == .none, !client.hasBuffered else {
         throw .malformed("The client sent data before the tunnel was open.")
@@ -52,7 +53,7 @@ struct ClientConnection {
         throw Refusal(421, "misdirectedRequest", "The Host field does not name the host of CONNECT.")
       }
       if let passage {
-        let passing = Passing(client: client, proxy: proxy, origin: origin, passage: passage)
+        let passing = Passing(client: client, proxy: proxy, origin: named, passage: passage)
         return try proxy.transfer { () throws(Refusal) in try passing.tunnel() }
       }
     } catch {
@@ -61,13 +62,24 @@ struct ClientConnection {
       refuse(error, head)
       return client.finish()
     }
+    if origin.scheme == .http {
+      guard client.write(Self.established) else { return }
+      return serve(origin)
+    }
     guard let leaf = proxy.authority?.leaf(for: origin.host, now: Int64(MonotonicTime.now.milliseconds / 1000)) else {
       refuse(Refusal(502, "noCertificate", "The proxy could not make a certificate for \(origin.hostText)."), head)
       return client.finish()
     }
-    guard client.write(Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8)),
-      client.startTLS(leaf, milliseconds: Self.handshakeMilliseconds)
-    else { return }
+    guard client.write(Self.established), client.startTLS(leaf, milliseconds: Self.handshakeMilliseconds) else {
+      return
+    }
+    serve(origin)
+  }
+
+  private static let established = Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8)
+
+  /// The requests of an open tunnel.
+  private func serve(_ origin: HTTPURL) {
     while let head = nextHead() { guard forward(head, tunnel: origin) else { break } }
     client.finish()
   }

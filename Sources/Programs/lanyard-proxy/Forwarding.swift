@@ -33,7 +33,7 @@ struct Forwarding {
       let (read, isCancelled) = proxy.hangUps.watch(
         client.socket, of: account.id, endsWithClient: false, cancel: {}
       ) { reader.body() }
-      guard !isCancelled else { throw Self.revokedBefore }
+      guard !isCancelled else { throw endedBefore }
       guard let (body, canBeSentAgain) = read else {
         throw reader.refusal ?? .malformed("The body of the request did not come in time.", status: 408)
       }
@@ -71,12 +71,18 @@ struct Forwarding {
         return .failure(error)
       }
     }
-    guard !isCancelled else { throw Self.revokedBefore }
+    guard !isCancelled else { throw endedBefore }
     return try result.get()
   }
 
-  private static let revokedBefore = Refusal(
-    403, "notPermitted", "The grant ended or the account was signed out while the request waited. Nothing was sent.")
+  /// Why a request that waited is not sent. Of the end of this proxy no person has to be told.
+  private var endedBefore: Refusal {
+    proxy.isEnding
+      ? Refusal(503, Refusal.withdrawn, "The proxy ended while the request waited. Nothing was sent.")
+      : Refusal(
+        403, "notPermitted",
+        "The grant ended or the account was signed out while the request waited. Nothing was sent.")
+  }
 
   private func webSocket(
     _ fields: ForwardedFields, _ authorization: Authorizer.Authorization, _ account: ProxyScope.Account
@@ -118,7 +124,7 @@ struct Forwarding {
 
   /// Answers in place of the server. False: the connection ends.
   private func refuse(_ refusal: Refusal) -> Bool {
-    // The program has hung up: neither it nor the person wants to be told of it.
+    // The program has hung up, or the proxy ends: neither the program nor the person wants to be told of it.
     guard refusal.name != Refusal.withdrawn else { return false }
     let closes = !head.keepsAlive || head.framing != .none
     proxy.notes.refused(request.url.origin, refusal)

@@ -14,6 +14,8 @@ import WatchedFiles
 struct LanyardProxy {
   /// How long transfers that run may go on after SIGTERM.
   private static let endMilliseconds: Int = 2000
+  /// How long those that are ended then have to write down what passed.
+  private static let recordMilliseconds: Int = 2000
   /// A connection that passes has two sockets, two pipes and what wakes its thread.
   private static let descriptors: UInt64 = 2048
 
@@ -99,10 +101,15 @@ struct LanyardProxy {
       if watched[2].revents != 0 { proxy.end() }
     }
     listener.stop()
-    let deadline = MonotonicTime.now.milliseconds + endMilliseconds
+    var deadline = MonotonicTime.now.milliseconds + endMilliseconds
     // Connections that wait for another request have nothing to end.
     while proxy.transferCount > 0, MonotonicTime.now.milliseconds < deadline { usleep(10_000) }
-    proxy.hangUps.cancelAll()
+    // Their threads end with this process. Again and again, since one may be between two steps, each with a cancellation.
+    deadline = MonotonicTime.now.milliseconds + recordMilliseconds
+    while proxy.transferCount > 0, MonotonicTime.now.milliseconds < deadline {
+      proxy.hangUps.cancelAll()
+      usleep(10_000)
+    }
     return status
   }
 

@@ -144,6 +144,8 @@ struct Passing {
   }
 
   private func finish(_ relay: BlindRelay, isCancelled: Bool) {
+    // First: the end of the connection may take a moment, which the end of this process does not wait for.
+    record(relay)
     if isCancelled, !proxy.isEnding {
       client.abort()
       proxy.notes.refused(
@@ -151,7 +153,6 @@ struct Passing {
     } else {
       client.finish()
     }
-    record(relay)
   }
 
   private func record(_ relay: BlindRelay) {

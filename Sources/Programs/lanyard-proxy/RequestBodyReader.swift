@@ -11,6 +11,8 @@ final class RequestBodyReader {
   private var owesContinue: Bool
   /// The form is judged once all of it is there.
   private var judgesWhole = false
+  /// The beginning of a form in chunks, and how much of it has been sent.
+  private var beginning: (bytes: WipedBytes, sent: Int)?
   private var piece = [UInt8](repeating: 0, count: 16 << 10)
   let framing: RequestHead.Framing
   /// What the client did wrong.
@@ -44,14 +46,36 @@ final class RequestBodyReader {
       guard let bytes = whole(Int(length)), let judged = judged(bytes) else { return nil }
       return (.bytes(judged), true)
     case .length(let length): return (.stream(stream(Int(length))), false)
+    case .chunked where form?.isEncoded == true: return formInChunks()
     case .chunked: return (.stream(stream(nil)), false)
     }
   }
 
+  /// A form whose length only its end tells: one as small as is kept is read at once, too.
+  private func formInChunks() -> (body: RequestBody, canBeSentAgain: Bool)? {
+    judgesWhole = true
+    // One byte more tells a longer one.
+    guard let bytes = whole(Int(Self.mostKept) + 1) else { return nil }
+    if isComplete {
+      guard let judged = judged(bytes) else { return nil }
+      return (.bytes(judged), true)
+    }
+    judgesWhole = false
+    do throws(Refusal) {
+      try bytes.withBytes { (bytes) throws(Refusal) in try judge(bytes) }
+    } catch {
+      refusal = error
+      return nil
+    }
+    beginning = (bytes: bytes, sent: 0)
+    return (.stream(stream(nil)), false)
+  }
+
+  /// The whole body, or so much of it; nil if it does not come.
   private func whole(_ length: Int) -> WipedBytes? {
     let bytes = WipedBytes(capacity: length)
     var isThere = true
-    while isThere, !isComplete {
+    while isThere, !isComplete, bytes.count < length {
       bytes.append(capacity: length - bytes.count) { memory in
         switch read(into: memory, until: MonotonicTime.now.milliseconds + Self.patienceMilliseconds) {
         case .bytes(let count): return count
@@ -66,7 +90,18 @@ final class RequestBodyReader {
   }
 
   private func stream(_ length: Int?) -> BodyStream {
-    BodyStream(length: length, descriptor: client.socket) { [self] in read(into: $0, until: nil) }
+    BodyStream(length: length, descriptor: client.socket) { [self] memory in
+      readBeginning(into: memory) ?? read(into: memory, until: nil)
+    }
+  }
+
+  /// Nil once the beginning has been sent.
+  private func readBeginning(into memory: UnsafeMutableRawBufferPointer) -> BodyStream.Piece? {
+    guard let (bytes, sent) = beginning else { return nil }
+    let count = min(memory.count, bytes.count - sent)
+    bytes.withBytes { memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[sent..<(sent + count)])) }
+    beginning = sent + count < bytes.count ? (bytes: bytes, sent: sent + count) : nil
+    return .bytes(count)
   }
 
   /// - Parameter deadline: waits for bytes until then; nil: `later` if none are there.
@@ -96,11 +131,11 @@ final class RequestBodyReader {
     return .end
   }
 
-  /// A whole body, without the placeholders of a form; nil if it is refused.
+  /// A whole body, without the placeholders of a form; nil if it is refused. One without a type may be a form.
   private func judged(_ bytes: WipedBytes) -> WipedBytes? {
     guard var form else { return bytes }
     var body = bytes
-    if form.isEncoded, let kept = bytes.withBytes({ Placeholder.removed(fromForm: $0) }) {
+    if !form.isMultipart, let kept = bytes.withBytes({ Placeholder.removed(fromForm: $0) }) {
       body = WipedBytes(capacity: kept.count)
       kept.withUnsafeBytes { body.append($0) }
     }

@@ -47,7 +47,7 @@ struct WebSocketForwarding {
         return .failure(error)
       }
     }
-    guard !isCancelled else { throw Forwarding.Attempt.revoked }
+    guard !isCancelled || forwarding.proxy.isEnding else { throw Forwarding.Attempt.revoked }
     return try result.get()
   }
 

@@ -129,6 +129,23 @@ struct ForwardedRequestTests {
     #expect(throws: Refusal.self) { try ForwardedRequest(secure, tunnel: nil, serverName: nil) }
   }
 
+  @Test("A tunnel leads to an origin of http where that of https is not allowed at this host and port")
+  func tunnelToPlainHTTP() throws {
+    let origins = AllowedOrigins([
+      "https://a.example", "http://127.0.0.1:8000", "http://[::1]", "http://localhost:9000", "https://localhost:9000",
+    ])
+    for (named, led) in [
+      ("https://127.0.0.1:8000", "http://127.0.0.1:8000"), ("https://[::1]:80", "http://[::1]"),
+      ("https://localhost:9000", "https://localhost:9000"), ("https://a.example", "https://a.example"),
+      ("https://127.0.0.1:8001", "https://127.0.0.1:8001"), ("https://a.example:80", "https://a.example:80"),
+    ] {
+      #expect(origins.tunnelled(to: HTTPURL(named)!).origin == led, "\(named)")
+    }
+    let tunnel = HTTPURL("http://127.0.0.1:8000")!
+    let head = try requestHead("GET /a HTTP/1.1\r\nHost: 127.0.0.1:8000\r\n\r\n")
+    #expect(try ForwardedRequest(head, tunnel: tunnel, serverName: nil).url.text == "http://127.0.0.1:8000/a")
+  }
+
   @Test func originsAreNarrowedAndNeverWidened() throws {
     let all = AllowedOrigins([
       "https://a.example", "https://B.example:443/", "http://127.0.0.1:8000", "http://far.example", "nonsense",

@@ -543,7 +543,7 @@ class Protocols(SharedCredentials):
             "credential", "xoauth2", "-u", "work", "--mechanism", "oauthbearer", "--user", "a=\u0301,\u0301b").stdout
         self.assertEqual(
             base64.b64decode(said).decode(), f"n,a=a=3D\u0301=2C\u0301b,\x01auth=Bearer {self.token()}\x01\x01")
-        for user in ("a\x01auth=Bearer x", "a\nb", ""):
+        for user in ("a\x01auth=Bearer x", "a\nb", "a\x7fb", "a\x80b", "a\x9fb", ""):
             ran = self.lanyard("credential", "xoauth2", "-u", "work", "--user", user, status=2)
             self.assertEqual(ran.stdout, "")
 
@@ -960,6 +960,18 @@ class Exec(Credentials):
                 self.assertEqual(exec_("nobody", "--", "touch", os.path.join(self.place, "ran"))[0], 1)
                 self.assertFalse(os.path.exists(os.path.join(self.place, "ran")))
 
+    def test_a_script_that_names_no_interpreter_is_run_by_sh(self):
+        script = os.path.join(self.place, "script")
+        with open(os.open(script, os.O_CREAT | os.O_WRONLY, 0o755), "w", encoding="utf-8") as file:
+            file.write('printf "%s," "$0" "$@"; exit 3\n')
+        for program in (LANYARD, LANYARD + "-cli"):
+            for name in (script, "script"):
+                with self.subTest(program, name=name):
+                    ran = subprocess.run(
+                        [program, "exec", "work", "--", name, "a b", "c"], capture_output=True, text=True,
+                        timeout=PATIENCE_SECONDS, env=self.environment(PATH=f"{self.place}:{os.environ['PATH']}"))
+                    self.assertEqual((ran.returncode, ran.stdout), (3, f"{script},a b,c,"), ran.stderr)
+
     def test_a_key_of_a_grant_that_comes_through_a_pipe(self):
         self.caller.call(
             "provider.add", {"name": "desk", "kind": "secret", "allowedOrigins": ["https://desk.example"], "environment": ["DESK_KEY"]})
@@ -1068,6 +1080,18 @@ class Exec(Credentials):
         os.chmod(os.path.dirname(left), 0o755)
         ran = self.lanyard("exec", "work", "--file", "token", "--", "true", status=1)
         self.assertIn("only you can use", ran.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may give a link to another user")
+    def test_a_file_goes_into_no_directory_that_another_users_link_names(self):
+        folder, link = (os.path.join(self.place, name) for name in ("folder", "link"))
+        os.mkdir(folder)
+        os.symlink(folder, link)
+        words = ("exec", "work", "--file", os.path.join(link, "token"), "--", "sh", "-c", 'cat "$LANYARD_TOKEN_FILE"')
+        self.assertEqual(self.lanyard(*words).stdout, self.token())
+        os.chown(link, 65534, 65534, follow_symlinks=False)
+        ran = self.lanyard(*words, status=2)
+        self.assertIn("is a link of another user. Nothing was written.", ran.stderr)
+        self.assertEqual(os.listdir(folder), [])
 
     def test_the_audit_log_names_the_command_and_nothing_of_its_arguments(self):
         self.lanyard("exec", "work", "--", "/bin/echo", "secret-argument")

@@ -6,6 +6,7 @@ import http.server
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -13,7 +14,23 @@ from typing import Any, Dict, List
 
 from proxy_fixture import (
     LANYARD, PATIENCE_SECONDS, Proxy, ProxyFixture, Request, Response, certificates, exchange, program, status)
+from gate import Gate
 from test_raw import get
+
+# Opens a tunnel to the server that its argument names, says a word, hears another, and ends.
+SPEAKER = """
+import base64, os, socket, sys, urllib.parse
+proxy, place = urllib.parse.urlsplit(os.environ["https_proxy"]), sys.argv[1]
+secret = base64.b64encode(f"{proxy.username}:{proxy.password}".encode()).decode()
+connection = socket.create_connection((proxy.hostname, proxy.port))
+connection.sendall(
+    f"CONNECT {place} HTTP/1.1\\r\\nHost: {place}\\r\\nProxy-Authorization: Basic {secret}\\r\\n\\r\\n".encode())
+told = b""
+while b"\\r\\n\\r\\n" not in told:
+    told += connection.recv(1)
+connection.sendall(b"12345")
+print(connection.recv(5).decode())
+"""
 
 
 def patient(condition: Any) -> bool:
@@ -82,7 +99,7 @@ class PassingThrough(ProxyFixture):
         self.assertEqual(self.audited("request.pass"), [])
 
     def test_everything_public_excludes_this_machine_and_what_an_account_serves(self) -> None:
-        self.allow(self.api.origin, "https://served.example")
+        self.allow(self.api.origin, "https://served.example", "https://8.8.8.8")
         self.grant("ci", ("home",), passOrigins=["*"])
         for words, account in ((("--pass", "*"), "work"), (("--grant", "ci"), None)):
             proxy = self.proxy(*words, account=account)
@@ -93,13 +110,14 @@ class PassingThrough(ProxyFixture):
                 self.assertTrue(told.startswith(b"HTTP/1.1 403"), (place, told))
         # Of an account, of the grant or not.
         proxy = self.proxy("--allow", self.api.origin, "--pass", "*")
-        _, told = self.open(proxy, "served.example:443")
-        self.assertTrue(told.startswith(b"HTTP/1.1 403"), told)
-        self.assertIn(b"originNotAllowed", told)
+        for place in ("served.example:443", "8.8.8.8:443", "[::ffff:8.8.8.8]:443"):
+            _, told = self.open(proxy, place)
+            self.assertTrue(told.startswith(b"HTTP/1.1 403"), told)
+            self.assertIn(b"originNotAllowed", told)
         refused = [entry for entry in self.audited("request.pass") if entry["facts"]["origin"] == "https://served.example"]
         self.assertEqual([entry["outcome"] for entry in refused], ["originNotAllowed"])
 
-    def test_a_name_that_leads_to_this_machine_is_not_connected_to(self) -> None:
+    def name_of_this_machine(self) -> str:
         name = socket.gethostname()
         with open("/etc/hosts", encoding="utf-8") as known:
             local = [line.split() for line in known if line.startswith(("127.", "::1"))]
@@ -107,10 +125,30 @@ class PassingThrough(ProxyFixture):
         names = [word for word in names if not word.startswith("localhost")]
         if not names:
             self.skipTest("no name but localhost leads to this machine")
+        return names[0]
+
+    def test_a_name_that_leads_to_this_machine_is_not_connected_to(self) -> None:
         proxy = self.proxy("--pass", "*")
-        _, told = self.open(proxy, f"{names[0]}:{self.other.place.rpartition(':')[2]}")
+        _, told = self.open(proxy, f"{self.name_of_this_machine()}:{self.other.place.rpartition(':')[2]}")
         self.assertTrue(told.startswith(b"HTTP/1.1 403"), told)
         self.assertIn(b"addressNotPublic", told)
+
+    def test_a_name_that_leads_to_this_machine_is_not_asked_of_another_proxy(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.close)
+        proxy = self.proxy("--pass", "*", https_proxy=gate.address)
+        name = self.name_of_this_machine()
+        _, told = self.open(proxy, f"{name}:443")
+        self.assertTrue(told.startswith(b"HTTP/1.1 403"), told)
+        self.assertIn(b"addressNotPublic", told)
+        plain = proxy.ask((f"GET http://{name}/ HTTP/1.1\r\nHost: {name}\r\n"
+                           f"Proxy-Authorization: {proxy.credentials}\r\n\r\n").encode())
+        self.assertIn(b"addressNotPublic", plain)
+        self.assertEqual(gate.asked, [])
+        # A name that this machine does not know is the other proxy's to judge.
+        _, told = self.open(proxy, "far.invalid:443")
+        self.assertTrue(told.startswith(b"HTTP/1.1 502"), told)
+        self.assertEqual(gate.asked, ["CONNECT far.invalid:443 HTTP/1.1"])
 
     def test_a_grant_lets_pass_what_it_names_and_no_other(self) -> None:
         identity = self.grant("ci", passOrigins=[self.other.origin])
@@ -169,6 +207,42 @@ class PassingThrough(ProxyFixture):
         thread.join()
         facts = self.passed()[0]["facts"]
         self.assertEqual((facts["bytes"], facts["sentBytes"]), (3_000_011, 3_000_000))
+
+    def staying(self) -> str:
+        """The place of a server that answers the first bytes of a connection, and never ends one."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+
+        def serve() -> None:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            self.addCleanup(connection.close)
+            connection.recv(65536)
+            connection.sendall(b"hello")
+
+        threading.Thread(target=serve, daemon=True).start()
+        return f"localhost:{listener.getsockname()[1]}"
+
+    def test_what_passes_at_the_end_of_the_proxy_is_in_the_audit_log(self) -> None:
+        place = self.staying()
+        proxy = self.proxy("--pass", f"https://{place}")
+        connection, told = self.open(proxy, place)
+        self.assertTrue(told.startswith(b"HTTP/1.1 200"), told)
+        connection.sendall(b"12345")
+        self.assertEqual(connection.recv(5), b"hello")
+        proxy.process.terminate()
+        proxy.process.wait(PATIENCE_SECONDS)
+        entry, = self.passed()
+        self.assertEqual((entry["outcome"], entry["facts"]["bytes"], entry["facts"]["sentBytes"]), ("ok", 10, 5))
+
+    def test_what_passes_at_the_end_of_the_command_is_in_the_audit_log(self) -> None:
+        place = self.staying()
+        told = self.through(sys.executable, "-c", SPEAKER, place, before=("--pass", f"https://{place}"))
+        self.assertEqual(told.stdout, "hello\n")
+        entry, = self.passed()
+        self.assertEqual((entry["outcome"], entry["facts"]["bytes"], entry["facts"]["sentBytes"]), ("ok", 10, 5))
 
     def plain(self) -> "tuple[str, List[http.server.BaseHTTPRequestHandler]]":
         """The origin of a server of plain HTTP that answers with what it got, and what it got."""

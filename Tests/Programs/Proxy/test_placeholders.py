@@ -71,6 +71,7 @@ class Placeholders(ProxyFixture):
             ["-H", f"Authorization: Bearer {placeholder}", url], ["-H", f"X-Api-Key: {placeholder}", url],
             ["-H", f"X-Service-Token: Token {placeholder}", url], ["-u", f"user:{placeholder}", url],
             [url + f"?a=b&key={placeholder}&c=d"], [url + f"?access_token={placeholder}"], ["-b", f"session={placeholder}", url],
+            [url + f"?access_token=Bearer%20{placeholder.replace('_', '%5F')};a=b"], [url + f"/a;key={placeholder}/b"],
         ]
 
     def taken_away(self, placement: Dict[str, Any]) -> Request:
@@ -105,6 +106,14 @@ class Placeholders(ProxyFixture):
         got = self.sent("-d", f"token={placeholder}&text=spring", self.service.origin)
         self.assertEqual((got.body, got.headers.get("Content-Length")), (b"text=spring", "11"))
         self.assertTakenAway(placeholder)
+        # In chunks, or without a type.
+        for field in ("Transfer-Encoding: chunked", "Content-Type:"):
+            got = self.sent("-H", field, "-d", f"token={placeholder}&text=spring", self.service.origin)
+            self.assertEqual((got.body, got.headers.get("Content-Length")), (b"text=spring", "11"))
+        self.assertTakenAway(placeholder)
+        long = self.write("long", f"text={'x' * 200_000}")
+        got = self.sent("-H", "Transfer-Encoding: chunked", "-d", f"@{long}", self.service.origin)
+        self.assertEqual(got.body, b"text=" + b"x" * 200_000)
         ran = self.through("curl", "-sS", "-d", "token=own&text=spring", self.service.origin)
         self.assertIn("credential of the program's own", ran.stdout)
         # A form of which no more than a part is read before it is sent.

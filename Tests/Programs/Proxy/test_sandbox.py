@@ -5,10 +5,12 @@ Each way out is an attempt of escapes.py. They run in one sandbox; what came of 
 
 import json
 import os
+import pwd
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import unittest
 from typing import Any, Dict, List, Optional
@@ -354,6 +356,29 @@ class Refusals(SandboxFixture):
         os.symlink(self.place, os.path.join(self.project, "link"))
         self.assertIn("your home", self.refused("--read", "link"))
 
+    def test_the_home_of_the_user_database_is_a_home_whatever_the_variable_names(self) -> None:
+        home = os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
+        if home == "/" or not os.access(home, os.X_OK):
+            self.skipTest("NOT TESTED: this user has no home")
+        self.assertIn("your home", self.refused(cwd=home))
+        for option in ("--read", "--write"):
+            self.assertIn("your home", self.refused(option, home))
+            self.assertIn("your home", self.refused(option, os.path.dirname(home)))
+
+    def test_the_machines_temporary_files_are_not_shown(self) -> None:
+        """/tmp holds the home of this test, so that its refusal is another one."""
+        told = self.refused(cwd="/var/tmp")
+        self.assertIn("The current directory is /var/tmp, and a sandbox has its own.", told)
+        self.assertIn("Start it in a project's directory. A directory below /var/tmp may be shown.", told)
+        for option in ("--read", "--write"):
+            self.assertIn("is /var/tmp, and a sandbox has its own", self.refused(option, "/var/tmp"))
+            self.assertIn("holds /var/tmp, and a sandbox has its own", self.refused(option, "/var"))
+            self.refused(option, "/tmp")
+        below = tempfile.mkdtemp(dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, below)
+        self.sandbox("touch", "a", before=("--no-network",), cwd=below)
+        self.assertEqual(os.listdir(below), ["a"])
+
     def test_nothing_of_lanyard_is_shown(self) -> None:
         configuration = os.path.join(self.place, ".config", "lanyard")
         os.makedirs(configuration)
@@ -410,6 +435,8 @@ class Refusals(SandboxFixture):
         told = self.sandbox("touch", "ran", status=1, PATH=folder).stderr
         self.assertIn("bwrap is not installed", told)
         self.assertIn("bubblewrap", told)
+        # Also where the directory would be refused.
+        self.assertIn("bwrap is not installed", self.sandbox("touch", "ran", status=1, PATH=folder, cwd=self.place).stderr)
         self.assertFalse(os.path.exists(os.path.join(self.project, "ran")))
 
 

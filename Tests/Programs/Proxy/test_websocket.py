@@ -14,6 +14,7 @@ import unittest
 from typing import Any, Callable, Dict, List, Optional
 
 from proxy_fixture import PATIENCE_SECONDS, Proxy, ProxyFixture, TLSServer, python_packages, status
+from test_raw import get
 
 GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
@@ -97,6 +98,23 @@ class Chat(TLSServer):
 
     def ended(self) -> None:
         self.has_ended.set()
+
+
+class PlainChat(Chat):
+    """The same without TLS."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.origin = "http://" + self.place
+
+    def _answer(self, raw: Any, port: int) -> None:
+        try:
+            with raw:
+                self.speak(raw, port)
+        except (OSError, EOFError):
+            pass
+        finally:
+            self.ended()
 
 
 class WebSockets(ProxyFixture):
@@ -272,6 +290,56 @@ print(chat.recv())
 chat.close()
 """)
         self.assertEqual(told.stdout, "welcome\nhello\n")
+
+
+class WithoutTLS(ProxyFixture):
+    """RFC 6455 section 4.1: a client asks its proxy for a tunnel for `ws`, too."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.chat = PlainChat()
+        self.addCleanup(self.chat.stop)
+        self.allow(self.chat.origin)
+        self.door = self.proxy()
+
+    def open(self, place: str) -> "tuple[Reader, bytes]":
+        connection = self.door.connect()
+        self.addCleanup(connection.close)
+        connection.sendall(
+            f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\nProxy-Authorization: {self.door.credentials}\r\n\r\n".encode())
+        reader = Reader(connection)
+        return reader, reader.head()
+
+    def test_a_websocket_in_a_tunnel_gets_the_token(self) -> None:
+        reader, head = self.open(self.chat.place)
+        self.assertEqual(status(head), 200, head)
+        reader.connection.sendall(get(
+            self.chat.place, "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Authorization: Bearer own", end="\r\n"))
+        head = reader.head()
+        self.assertEqual(status(head), 101, head)
+        self.assertEqual(reader.frame(), (0x81, b"welcome"))
+        reader.connection.sendall(frame(1, b"hello", mask=True))
+        self.assertEqual(reader.frame(), (0x81, b"hello"))
+        self.assertEqual(self.chat.heads[0]["authorization"], "Bearer " + self.token("work"))
+        facts = self.audited()[-1]["facts"]
+        self.assertEqual((facts["method"], facts["origin"]), ("WEBSOCKET", self.chat.origin))
+
+    def test_a_request_in_a_tunnel_gets_the_token_and_has_its_host(self) -> None:
+        self.chat.refusal = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nyes\n"
+        reader, head = self.open(self.chat.place)
+        self.assertEqual(status(head), 200, head)
+        reader.connection.sendall(get(self.chat.place))
+        self.assertEqual(status(reader.head()), 200)
+        self.assertEqual([head["authorization"] for head in self.chat.heads], ["Bearer " + self.token("work")])
+        reader, _ = self.open(self.chat.place)
+        reader.connection.sendall(get("elsewhere.example"))
+        self.assertEqual(status(reader.head()), 421)
+        self.assertEqual(len(self.chat.heads), 1)
+
+    def test_another_port_is_refused(self) -> None:
+        _, head = self.open("localhost:1")
+        self.assertEqual(status(head), 403, head)
 
 
 if __name__ == "__main__":

@@ -57,12 +57,11 @@ package struct RequestPasses: Sendable {
       passed = wanted.passOrigins.map { ofGrant.narrowed(to: $0) } ?? ofGrant
     }
     guard let basis = passed.basis(of: wanted.origin) else { throw .caller(.notCovered) }
-    let origin = wanted.origin.origin
     // While the vault is locked nothing passes: what passed could not be written down.
     let server = try await vault.read { vault throws(AgentFailure) in
       vault.directory.profiles.values.first { profile in
         vault.providerTable.all[profile.provider].map {
-          RequestTarget.origins($0.configuration.allowedOrigins).contains(origin)
+          PassedOrigins.isServed(wanted.origin, by: RequestTarget.origins($0.configuration.allowedOrigins))
         } ?? false
       }?.id
     }

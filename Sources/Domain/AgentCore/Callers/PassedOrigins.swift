@@ -45,8 +45,20 @@ public struct PassedOrigins: Hashable, Sendable {
   /// - Parameter served: the origins of all accounts of the agent, in normal form: under `*` none of them passes.
   public func basis(of origin: HTTPURL, served: Set<String> = []) -> Basis? {
     if named.contains(origin.origin) { return .named }
-    guard isAny, !served.contains(origin.origin), !PublicAddress.isSpecial(host: origin.host) else { return nil }
+    guard isAny, !Self.isServed(origin, by: served), !PublicAddress.isSpecial(host: origin.host) else { return nil }
     return .any
+  }
+
+  /// True if an origin is one of these, or the same server by an address of IPv6 that leads to one of IPv4.
+  ///
+  /// - Parameter origins: in normal form.
+  public static func isServed(_ origin: HTTPURL, by origins: some Collection<String>) -> Bool {
+    if origins.contains(origin.origin) { return true }
+    guard let address = PublicAddress.ipv4(host: origin.host) else { return false }
+    return origins.contains { other in
+      guard let other = HTTPURL(other), other.scheme == origin.scheme, other.port == origin.port else { return false }
+      return PublicAddress.ipv4(host: other.host) == address
+    }
   }
 
   /// The origins that pass by both.

@@ -61,6 +61,9 @@ public struct FormNames: Sendable {
   /// The body is `application/x-www-form-urlencoded`.
   public var isEncoded: Bool { kind == .encoded }
 
+  /// The body is of a multipart type, in which a parameter is a part.
+  public var isMultipart: Bool { kind == .multipart }
+
   private static func hasPlainCharset(_ type: String) -> Bool {
     let parts = type.split(separator: ";").map { part in part.filter { !" \t\"'".contains($0) } }
     return parts.allSatisfy { !$0.hasPrefix("charset") || plainCharsets.contains(String($0.dropFirst(8))) }

@@ -30,6 +30,19 @@ struct PassedOriginsTests {
     #expect(basis([], "https://a.example") == nil)
   }
 
+  @Test func any_excludesWhatAnAccountServesInEverySpellingOfItsAddress() {
+    let spellings = ["8.8.8.8", "[::ffff:8.8.8.8]", "[::ffff:808:808]", "[64:ff9b::808:808]"]
+    for one in spellings {
+      #expect(basis(["*"], "https://\(one)") == .any, "\(one)")
+      for other in spellings {
+        let served: Set = [HTTPURL("https://\(other)")!.origin]
+        #expect(basis(["*"], "https://\(one)", served: served) == nil, "\(one) of \(other)")
+        #expect(basis(["*"], "https://\(one):8443", served: served) == .any, "\(one) of \(other)")
+      }
+      #expect(basis(["*"], "https://\(one)", served: ["https://8.8.4.4", "https://a.example"]) == .any, "\(one)")
+    }
+  }
+
   @Test func whatIsNoOrigin_isRefused() {
     for text in [
       "", "a.example", "https://a.example/x", "https://a.example?x", "ftp://a.example", "**", "https://u@a.example",

@@ -31,7 +31,9 @@ struct CredentialXOAuth2: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() throws {
-    for text in [user, host ?? ""] where text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
+    // Also those of C1, from U+0080 to U+009F.
+    for text in [user, host ?? ""]
+    where text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
       throw CommandFailure.usage("A mailbox and a host can't contain control characters. Nothing was printed.")
     }
     guard !user.isEmpty else { throw CommandFailure.usage("The mailbox is empty.") }

@@ -23,6 +23,7 @@ final class TokenFile {
     self.path = path
     self.account = account
     self.mayStart = mayStart
+    try requireOwnDirectory()
     try requireFree()
     try write()
   }
@@ -95,6 +96,18 @@ final class TokenFile {
     return information.st_dev == own.st_dev && information.st_ino == own.st_ino
   }
 
+  /// - Throws: if another user chose the directory, by a link in its place.
+  private func requireOwnDirectory() throws(CommandFailure) {
+    let directory = AgentPaths.directory(of: path)
+    var information = stat()
+    guard lstat(directory, &information) == 0, information.st_mode & S_IFMT == S_IFLNK,
+      information.st_uid != 0, information.st_uid != geteuid()
+    else { return }
+    throw .usage(
+      "\(Text.shown(directory)) is a link of another user. Nothing was written.",
+      hints: ["Name a file in a directory of your own."])
+  }
+
   private func requireFree() throws(CommandFailure) {
     var information = stat()
     guard lstat(path, &information) == 0 else { return }
@@ -131,6 +144,7 @@ final class TokenFile {
   /// A new file takes the place of the old one, so that neither a link nor another open file is written to.
   private func replace(by text: borrowing JSONWriter) throws(CommandFailure) {
     guard isOwn else { throw isTaken }
+    try requireOwnDirectory()
     let new = "\(path).new-\(getpid())"
     let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure(errno) }

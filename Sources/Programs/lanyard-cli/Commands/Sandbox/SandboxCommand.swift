@@ -69,11 +69,12 @@ struct SandboxCommand: ParsableCommand {
   }
 
   func run() throws {
+    // First: without it there is no sandbox in any directory.
+    let bwrap = try show ? nil : Self.bubblewrap()
     let profiles = try self.profiles.map { (name) throws(CommandFailure) in try SandboxProfile.named(name) }
     let plan = try self.plan(profiles)
     let named = Set(env + profiles.flatMap(\.env))
-    if show { return try tell(plan, profiles, named) }
-    let bwrap = try Self.bubblewrap()
+    guard let bwrap else { return try tell(plan, profiles, named) }
     for kept in plan.kept { try SandboxPlaces.make(kept) }
     Glibc.exit(try noNetwork ? run(bwrap, plan, profiles, named) : runBehindProxy(bwrap, plan, profiles, named))
   }

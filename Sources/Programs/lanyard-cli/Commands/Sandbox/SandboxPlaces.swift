@@ -7,6 +7,8 @@ import JSONRPC
 struct SandboxPlaces {
   /// The person's home, without links.
   let home: String
+  /// The one that the user database names: `HOME` may name another.
+  private let usersHome: String?
   /// What no sandbox shows, with what it is.
   private let hiddenPlaces: [(path: String, what: String)]
 
@@ -15,6 +17,7 @@ struct SandboxPlaces {
       throw .usage("HOME names no directory of yours, which the sandbox would hide. The command was not run.")
     }
     self.home = home
+    usersHome = getpwuid(getuid()).flatMap { Self.real(String(cString: $0.pointee.pw_dir)) }
     var places: [(String?, String)] = [
       (AgentPaths.stateDirectory, "the agent's accounts"),
       (Self.stateOfTheRunningAgent, "the agent's accounts"),
@@ -91,8 +94,8 @@ struct SandboxPlaces {
 
   /// Only what is whole in a sandbox may be shown to it: neither the home, nor anything of Lanyard, nor a way out.
   private func check(_ path: String, _ subject: String, help: String) throws(CommandFailure) {
-    if path == home || Self.holds(path, home) {
-      let relation = path == home ? "is" : "holds"
+    for place in [home, usersHome].compactMap(\.self) where path == place || Self.holds(path, place) {
+      let relation = path == place ? "is" : "holds"
       throw .usage("\(subject) \(relation) your home, which a sandbox hides. The command was not run.", hints: [help])
     }
     let agents = Self.accounts(above: path).map { [(path: $0, what: "an agent's accounts")] } ?? []
@@ -100,6 +103,14 @@ struct SandboxPlaces {
       guard path == place || Self.holds(path, place) || Self.holds(place, path) else { continue }
       throw .usage(
         "\(subject) would show \(what) (\(Text.shown(place))) to the command. The command was not run.", hints: [help])
+    }
+    for own in SandboxPlan.inMemory {
+      let place = Self.real(own) ?? own
+      guard path == place || Self.holds(path, place) else { continue }
+      let relation = path == place ? "is" : "holds"
+      throw .usage(
+        "\(subject) \(relation) \(own), and a sandbox has its own. The command was not run.",
+        hints: [help + " A directory below \(own) may be shown."])
     }
     for own in ["/proc", "/dev", "/sys"] where path == own || Self.holds(own, path) {
       throw .usage(

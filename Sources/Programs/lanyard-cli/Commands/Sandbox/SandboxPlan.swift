@@ -35,6 +35,9 @@ struct SandboxPlan: Equatable {
   /// Directories of the system that are hidden.
   var hidden: [String] = []
 
+  /// Directories of which a sandbox has its own, empty and in memory.
+  static let inMemory = ["/tmp", "/var/tmp", "/run"]
+
   /// Where the command sees the certificate of the run's authority.
   static let certificate = "/run/lanyard/authorities.pem"
 
@@ -60,7 +63,7 @@ struct SandboxPlan: Equatable {
     words += ["--proc", "/proc"]
     for path in settings { words += ["--ro-bind", path, path] }
     words += ["--dev", "/dev"]
-    for path in ["/tmp", "/var/tmp", "/run", home] { words += ["--tmpfs", path] }
+    for path in Self.inMemory + [home] { words += ["--tmpfs", path] }
     for place in places { words += [place.option, place.outside, place.inside] }
     words += ["--ro-bind", program, InsideSandbox.entry]
     if let certificate { words += ["--ro-bind", certificate, Self.certificate] }
