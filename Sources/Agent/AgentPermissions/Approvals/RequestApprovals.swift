@@ -232,22 +232,25 @@ package final class RequestApprovals: Sendable {
     by client: String? = nil, _ change: (inout Approvals, BootInstant) -> [Approvals.Effect]
   ) {
     let now = clock.boot()
-    let unheard = state.withLock { state -> [(Approvals.Wish, String)] in
-      var unheard: [(Approvals.Wish, String)] = []
+    typealias Woken = (caller: CheckedContinuation<ApprovalMachine.End, Never>, end: ApprovalMachine.End)
+    let (woken, unheard) = state.withLock { state -> ([Woken], [(Approvals.Wish, String)]) in
+      var (woken, unheard): ([Woken], [(Approvals.Wish, String)]) = ([], [])
       for effect in change(&state.approvals, now) {
         switch effect {
         case .record: break
         case .answer(let asker, let end):
-          guard state.askers[asker] != nil else { continue }
-          state.askers[asker]?.caller?.resume(returning: end)
+          guard let known = state.askers[asker] else { continue }
+          if let caller = known.caller { woken.append((caller, end)) }
           state.askers[asker] = Asker(end: end)
         case .tell(let entry, let end):
           events.publish(.approvalDecided(entry, end, decidedBy: client), account: entry.wish.request.account)
           if let outcome = end.auditOutcome { unheard.append((entry.wish, outcome)) }
         }
       }
-      return unheard
+      return (woken, unheard)
     }
+    // Without the lock: who cancels a caller holds that of its task, and waits for this one (`wake`).
+    for (caller, end) in woken { caller.resume(returning: end) }
     for (wish, outcome) in unheard {
       // A refusal that can't be written is a refusal all the same.
       background.start { [self] in try? await record(.approvalDecided, outcome: outcome, wish) }
