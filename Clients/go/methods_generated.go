@@ -2376,7 +2376,8 @@ type AccessMethods struct{ caller Caller }
 
 // AccessRequestParams: The params of `Access.Request`.
 type AccessRequestParams struct {
-	// Origins that its requests want to go to.
+	// Origins that its requests want to go to. Empty where only methods or capabilities are wanted: methods of
+	// requests are then for the origins that the grant reaches. Nothing wanted at all is -32602.
 	Origins []string `json:"origins"`
 	// Why, for the person. Its first 500 characters are shown as text, without hidden characters and line ends.
 	Reason string `json:"reason"`

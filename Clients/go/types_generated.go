@@ -2709,7 +2709,7 @@ type TokenProofResult struct {
 type Whoami struct {
 	// At one of the provider's `AllowedOrigins`.
 	URL string `json:"url"`
-	// Who the person is: a text or a whole number.
+	// Who the person is: a text, or a number as it is written.
 	Subject string  `json:"subject"`
 	Name    *string `json:"name,omitempty"`
 	Email   *string `json:"email,omitempty"`

@@ -10,6 +10,7 @@ final class Acceptor: Sendable {
   private let stop: StopSignal
   private let threads: ListenerThreads
   private let admitted: AdmittedPeers
+  private let refusalHeaders: [(name: String, value: String)]
   private let makeReader: @Sendable () -> RequestReader
   private let onUnreadable: @Sendable (Int) -> Void
   private let handler: LoopbackListener.Handler
@@ -19,6 +20,7 @@ final class Acceptor: Sendable {
     stop: StopSignal,
     threads: ListenerThreads,
     admitted: AdmittedPeers,
+    refusalHeaders: [(name: String, value: String)],
     makeReader: @escaping @Sendable () -> RequestReader,
     onUnreadable: @escaping @Sendable (Int) -> Void,
     handler: @escaping LoopbackListener.Handler
@@ -27,6 +29,7 @@ final class Acceptor: Sendable {
     self.stop = stop
     self.threads = threads
     self.admitted = admitted
+    self.refusalHeaders = refusalHeaders
     self.makeReader = makeReader
     self.onUnreadable = onUnreadable
     self.handler = handler
@@ -54,23 +57,23 @@ final class Acceptor: Sendable {
   }
 
   private func serve(_ descriptor: consuming Descriptor) {
-    if case .thisUser(let onForeign) = admitted, !PeerOwner.isThisUser(descriptor.number) {
+    if let onForeign = admitted.onForeign, !admitted.admits(PeerOwner.uid(of: descriptor.number), own: geteuid()) {
       onForeign()
-      return Self.refuse(descriptor, .text("This address answers another user of this machine.\n", status: 403))
+      return refuse(descriptor, .text("This address answers another user of this machine.\n", status: 403))
     }
     // One of the threads is the accepting one.
-    guard threads.count <= LoopbackListener.maximumConnections else { return Self.refuse(descriptor) }
-    let slot = ConnectionSlot(Connection(descriptor, stop: stop))
+    guard threads.count <= LoopbackListener.maximumConnections else { return refuse(descriptor) }
+    let slot = ConnectionSlot(Connection(descriptor, stop: stop, refusalHeaders: refusalHeaders))
     let isStarted = threads.start { [makeReader, onUnreadable, handler] in
       slot.take()?.serve(reading: makeReader, onUnreadable: onUnreadable, handler: handler)
     }
-    if !isStarted, let connection = slot.take() { Self.refuse(connection.descriptor) }
+    if !isStarted, let connection = slot.take() { refuse(connection.descriptor) }
   }
 
-  private static func refuse(
+  private func refuse(
     _ descriptor: borrowing Descriptor, _ response: HTTPResponse = .text("busy\n", status: 503)
   ) {
-    let bytes = response.serialized()
+    let bytes = response.adding(refusalHeaders).serialized()
     _ = send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     shutdown(descriptor.number, Int32(SHUT_WR))
   }

@@ -12,10 +12,13 @@ struct Connection: ~Copyable {
 
   let descriptor: Descriptor
   let stop: StopSignal
+  /// What the listener's own refusals carry besides.
+  let refusalHeaders: [(name: String, value: String)]
 
-  init(_ descriptor: consuming Descriptor, stop: StopSignal) {
+  init(_ descriptor: consuming Descriptor, stop: StopSignal, refusalHeaders: [(name: String, value: String)]) {
     self.descriptor = descriptor
     self.stop = stop
+    self.refusalHeaders = refusalHeaders
   }
 
   func serve(
@@ -25,7 +28,7 @@ struct Connection: ~Copyable {
     case .request(let request): perform(handler(request), isHead: request.method == "HEAD")
     case .refused(let status):
       onUnreadable(status)
-      answer(.text(HTTPResponse.reason(status) + "\n", status: status))
+      answer(.text(HTTPResponse.reason(status) + "\n", status: status).adding(refusalHeaders))
     case .gone: break
     }
   }

@@ -18,7 +18,7 @@ public final class ForwardingPage: Sendable {
     let path = "/" + Self.randomName()
     let isTaken = TakenFlag()
     listener = try LoopbackListener(
-      host: "127.0.0.1", port: 0, admitted: .thisUser(onForeign: {}), maximumBodyBytes: 0
+      host: "127.0.0.1", port: 0, admitted: .thisUserAndRoot(onForeign: {}), maximumBodyBytes: 0
     ) { request in
       guard request.path == path else { return .respond(.text("Not found.\n", status: 404)) }
       guard request.method == "GET" else { return .respond(.text("Only GET.\n", status: 405)) }

@@ -9,6 +9,8 @@ public struct HTTPRequest: Sendable {
   public var body: [UInt8]
   /// The query string in place of `query`, for a listener that keeps it apart.
   public var secretQuery: WipedBytes?
+  /// The authority of a request target in absolute form (RFC 9112 section 3.2.2).
+  public var targetAuthority: String?
 
   public init(
     method: String,

@@ -37,6 +37,12 @@ extension HTTPResponse: CustomStringConvertible {
 }
 
 extension HTTPResponse {
+  func adding(_ further: [(name: String, value: String)]) -> HTTPResponse {
+    var response = self
+    response.headers += further
+    return response
+  }
+
   /// The response's bytes. Every connection carries one exchange, so `Connection: close` is always sent.
   func serialized(announcing length: Int? = nil, sendingBody: Bool = true, lengthKnown: Bool = true) -> [UInt8] {
     var head = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"

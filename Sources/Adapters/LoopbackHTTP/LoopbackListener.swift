@@ -37,6 +37,7 @@ public final class LoopbackListener: Sendable {
   ///   - maximumBodyBytes: a longer body is answered 413 and not read.
   ///   - maximumHeadBytes: a longer head is answered 431.
   ///   - keepsQueryApart: the query of each request is `secretQuery`, and no string ever holds it.
+  ///   - refusalHeaders: added to the answers that the listener gives by itself, without the handler.
   ///   - onUnreadable: called with the status of each answer to what is no request.
   public convenience init(
     host: String,
@@ -45,13 +46,14 @@ public final class LoopbackListener: Sendable {
     maximumBodyBytes: Int,
     maximumHeadBytes: Int = LoopbackListener.usualHeadBytes,
     keepsQueryApart: Bool = false,
+    refusalHeaders: [(name: String, value: String)] = [],
     onUnreadable: @escaping @Sendable (Int) -> Void = { _ in },
     handler: @escaping Handler
   ) throws(LoopbackError) {
     try self.init(
       host: host, port: port, admitted: admitted, maximumBodyBytes: maximumBodyBytes,
-      maximumHeadBytes: maximumHeadBytes, keepsQueryApart: keepsQueryApart, onUnreadable: onUnreadable,
-      handlerForPort: { _ in handler })
+      maximumHeadBytes: maximumHeadBytes, keepsQueryApart: keepsQueryApart, refusalHeaders: refusalHeaders,
+      onUnreadable: onUnreadable, handlerForPort: { _ in handler })
   }
 
   /// The same, for a handler that has to know its port before the first request: an issuer contains it.
@@ -62,6 +64,7 @@ public final class LoopbackListener: Sendable {
     maximumBodyBytes: Int,
     maximumHeadBytes: Int = LoopbackListener.usualHeadBytes,
     keepsQueryApart: Bool = false,
+    refusalHeaders: [(name: String, value: String)] = [],
     onUnreadable: @escaping @Sendable (Int) -> Void = { _ in },
     handlerForPort: (UInt16) -> Handler
   ) throws(LoopbackError) {
@@ -77,6 +80,7 @@ public final class LoopbackListener: Sendable {
       stop: stopSignal,
       threads: threads,
       admitted: admitted,
+      refusalHeaders: refusalHeaders,
       makeReader: {
         RequestReader(
           maximumBodyBytes: maximumBodyBytes, maximumHeadBytes: maximumHeadBytes, keepsQueryApart: keepsQueryApart)

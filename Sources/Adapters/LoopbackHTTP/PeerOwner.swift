@@ -4,7 +4,25 @@ import Glibc
 public enum AdmittedPeers: Sendable {
   case everyUser
   /// This process's user and root. `onForeign` is called for each connection that is refused, on the accepting thread.
+  case thisUserAndRoot(onForeign: @Sendable () -> Void)
+  /// This process's user alone. `onForeign` as above.
   case thisUser(onForeign: @Sendable () -> Void)
+
+  var onForeign: (@Sendable () -> Void)? {
+    switch self {
+    case .everyUser: nil
+    case .thisUserAndRoot(let onForeign), .thisUser(let onForeign): onForeign
+    }
+  }
+
+  /// Whether a process of the user `own` reads a connection of `uid`; nil if it is not known whose that is.
+  package func admits(_ uid: UInt32?, own: UInt32) -> Bool {
+    switch self {
+    case .everyUser: true
+    case .thisUserAndRoot: uid == own || uid == 0
+    case .thisUser: uid == own
+    }
+  }
 }
 
 /// The user who holds the other end of a loopback connection. Every user of the machine can connect to a loopback port,
@@ -12,18 +30,24 @@ public enum AdmittedPeers: Sendable {
 public enum PeerOwner {
   /// True if this process's user or root holds the other end. False also if the table does not tell.
   public static func isThisUser(_ connection: Int32) -> Bool {
-    guard let names = names(of: connection) else { return false }
+    guard let uid = uid(of: connection) else { return false }
+    return uid == geteuid() || uid == 0
+  }
+
+  /// The user who holds the other end; nil if the table does not tell.
+  static func uid(of connection: Int32) -> uid_t? {
+    guard let names = names(of: connection) else { return nil }
     // The table changes while it is read, and a row may be missed.
     for _ in 0..<3 {
       for (file, row) in names {
         switch owner(row, in: file) {
-        case .user(let uid): return uid == geteuid() || uid == 0
-        case .closed: return false
+        case .user(let uid): return uid
+        case .closed: return nil
         case .missing: continue
         }
       }
     }
-    return false
+    return nil
   }
 
   /// The files that may list the other end, and the start of its row there. A socket of IPv6 can be connected to an

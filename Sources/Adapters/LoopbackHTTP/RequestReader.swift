@@ -120,6 +120,7 @@ extension RequestReader {
       headers: headers
     )
     request.secretQuery = secretQuery
+    request.targetAuthority = target.authority
     try Self.checkHost(request, authority: target.authority, isRequired: version == "HTTP/1.1")
     return request
   }

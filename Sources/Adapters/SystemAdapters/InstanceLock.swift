@@ -1,5 +1,5 @@
 internal import CPlatform
-internal import FileRules
+public import FileRules
 internal import Glibc
 
 /// Allows one agent for each state directory: an exclusive lock on a file, held as long as this value and at most as
@@ -12,38 +12,9 @@ public struct InstanceLock: ~Copyable {
   private let directory: Int32
   private let socket: String?
 
-  /// The agent that holds the lock, as the file tells it: a line for each property.
-  public struct Holder: Sendable, Equatable {
-    public let processID: Int32
-    /// Nil for an agent that serves its standard input.
-    public let socket: String?
-    /// It serves no client any more, and waits for exchanges on their way.
-    public let isEnding: Bool
-
-    private static let ending = "ending"
-
-    package init(processID: Int32, socket: String?, isEnding: Bool = false) {
-      (self.processID, self.socket, self.isEnding) = (processID, socket, isEnding)
-    }
-
-    /// Nil if the note does not tell a process. A line that does not end was being written, and is ignored.
-    package init?(note: String) {
-      let lines = note.split(separator: "\n", omittingEmptySubsequences: false)
-      guard let processID = Int32(lines[0]) else { return nil }
-      let others = lines.dropFirst().dropLast()
-      self.init(
-        processID: processID, socket: others.first { $0.hasPrefix("/") }.map(String.init),
-        isEnding: others.contains { $0 == Self.ending })
-    }
-
-    package var note: String {
-      ["\(processID)", socket, isEnding ? Self.ending : nil].compactMap { $0.map { "\($0)\n" } }.joined()
-    }
-  }
-
   public enum Failure: Error, Sendable, Equatable {
     /// Another agent holds the lock; nil if the file does not tell which.
-    case held(by: Holder?)
+    case held(by: StateHolder?)
     /// A symlink, a file of another user, open to others, or not a regular file.
     case unsafe
     case unavailable(errno: Int32)
@@ -59,7 +30,7 @@ public struct InstanceLock: ~Copyable {
       let file = try Self.open(path)
       let result = lanyard_lock_file(file)
       if result == -EAGAIN {
-        let holder = Self.holder(file)
+        let holder = StateHolder(in: file)
         close(file)
         throw .held(by: holder)
       }
@@ -124,17 +95,8 @@ public struct InstanceLock: ~Copyable {
   /// Writes the note for the error message of a second agent. The file is cut afterwards: a file that is cut to nothing has
   /// the file system free a block and take another.
   private static func sign(_ file: Int32, _ socket: String?, isEnding: Bool) {
-    let text = Holder(processID: getpid(), socket: socket, isEnding: isEnding).note
+    let text = StateHolder(processID: getpid(), socket: socket, isEnding: isEnding).note
     let isWritten = pwrite(file, text, text.utf8.count, 0) == text.utf8.count
     _ = ftruncate(file, isWritten ? text.utf8.count : 0)
   }
-
-  private static func holder(_ file: Int32) -> Holder? {
-    var bytes = [UInt8](repeating: 0, count: longestNote)
-    let count = pread(file, &bytes, bytes.count, 0)
-    return count > 0 ? Holder(note: String(decoding: bytes[..<count], as: UTF8.self)) : nil
-  }
-
-  /// A process id, the path of a unix socket and a word, in bytes.
-  private static let longestNote = 256
 }

@@ -25,7 +25,7 @@ public struct LoopbackRedirects: RedirectListenerFactory {
   ) throws(RedirectFailure) -> any RedirectListener {
     let (executor, log) = (executor, log)
     let refused = Atomic(0)
-    let admitted = AdmittedPeers.thisUser {
+    let admitted = AdmittedPeers.thisUserAndRoot {
       onRefusal(.anotherUser)
       let count = refused.wrappingAdd(1, ordering: .relaxed).newValue
       if count <= Self.mostLogged {

@@ -12,6 +12,16 @@ public protocol AgentClock: Sendable {
   func sleep(until deadline: BootInstant) async
 }
 
+extension AgentClock {
+  /// A moment so long ago by the wall clock as it is set now. `dated`: what the clock showed then, which stands unless it
+  /// was set by a second or more since: the two clocks are not read at once.
+  public func wall(ago: Milliseconds, dated: Timestamp) -> Timestamp {
+    let shown = wall() + (.zero - ago)
+    let difference = shown - dated
+    return max(difference, .zero - difference) < .seconds(1) ? dated : shown
+  }
+}
+
 /// Random bytes for ids, state, nonce and jitter, which a simulation can seed. Keys and encryption nonces come from
 /// `Secrets`.
 public protocol Entropy: Sendable {

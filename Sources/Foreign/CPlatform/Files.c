@@ -45,6 +45,11 @@ int lanyard_lock_file(int fd) {
   return errno == EACCES ? -EAGAIN : -errno;
 }
 
+bool lanyard_file_is_locked(int fd) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 int lanyard_lock_directory(int fd) {
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
   return errno == EWOULDBLOCK ? -EAGAIN : -errno;

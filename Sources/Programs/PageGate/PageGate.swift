@@ -18,14 +18,27 @@ package struct PageGate: Sendable {
   /// - Parameter session: nil as long as no browser has sent the code.
   /// - Throws: why it gets nothing.
   package func admit(_ request: HTTPRequest, session: PageSession?) throws(GateRefusal) -> PageRoute {
-    // A name of another site may be made to lead here (DNS rebinding): its requests say that name.
-    guard let host = request.header("Host"), hosts.contains(host) else { throw .otherHost }
+    // A name of another site may be made to lead here (DNS rebinding): its requests say that name. An absolute target must
+    // name the same host (RFC 9112 section 3.2).
+    guard let host = request.header("Host"), hosts.contains(host), request.targetAuthority ?? host == host else {
+      throw .otherHost
+    }
+    guard !repeatsField(request) else { throw .malformed }
     guard comesFromHere(request, host) else { throw .otherSite }
     guard request.method == "GET" || request.method == "POST" else { throw .otherMethod }
     guard request.header("Upgrade") == nil else { throw .upgrade }
     if request.method == "POST" { return try posted(request, session) }
     guard request.body.isEmpty else { throw .malformed }
     return try asked(request, session)
+  }
+
+  /// The fields that decide here, besides `Host`, which the listener takes once. Of two, another reader may take the other one.
+  /// Two `Cookie` fields do no harm: the session's value counts wherever it stands.
+  private static let singleFields: Set<String> = ["origin", "sec-fetch-site", "content-type"]
+
+  private func repeatsField(_ request: HTTPRequest) -> Bool {
+    let names = request.headers.map { $0.name.lowercased() }.filter(Self.singleFields.contains)
+    return Set(names).count < names.count
   }
 
   /// No other site's page made the request. A browser says so by two fields that no script can set; programs and old browsers

@@ -1,6 +1,7 @@
 internal import AgentServing
 internal import AgentServing
 internal import AgentPorts
+internal import FileRules
 internal import Glibc
 internal import KeyProviders
 internal import SQLiteStore
@@ -18,7 +19,7 @@ extension LanyardAgent {
       tell((AgentServer.check(of: StoreFailure.missing), isOpen: false))
     }
     let state = directory(options.stateDirectory)
-    let lock = takeLock(state.path + "/lock", servingAt: nil)
+    let lock = takeLock(StateHolder.lock(in: state.path), servingAt: nil)
     let files = StoreBackups(beside: path)
     files.removeAll()
     let found = check(options, state, files, confined, isKnown: isKnown)

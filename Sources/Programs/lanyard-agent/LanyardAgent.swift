@@ -8,6 +8,7 @@ internal import AgentSessions
 internal import CPlatform
 internal import CStart
 internal import DBus
+internal import FileRules
 internal import Glibc
 internal import HTTPAdapter
 internal import JSONRPC
@@ -135,7 +136,8 @@ struct LanyardAgent {
 
   private static func serve(_ options: Options, signals: Int32, _ broker: Broker) {
     let state = directory(options.stateDirectory)
-    let lock = takeLock(state.path + "/lock", servingAt: options.transport.socket, waitsUntil: signals)
+    let lock = takeLock(
+      StateHolder.lock(in: state.path), servingAt: options.transport.socket, waitsUntil: signals)
     options.administrator?.keep(in: KeptConfiguration(stateDirectory: state.path))
     let passphrase = passphrase(options)
     let confined = confine(options, state, broker)

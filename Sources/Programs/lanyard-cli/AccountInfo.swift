@@ -69,6 +69,9 @@ struct AccountInfo {
   /// It holds a secret, and its provider did not say whose.
   var isOfUnknownPerson: Bool { kind == "secret" && subject.hasPrefix("secret:") }
 
+  /// It holds a key, and `lanyard rotate` gives it another one or the same again.
+  var takesAnotherKey: Bool { kind == "secret" && state != "signedOut" }
+
   /// It is signed out, and nothing but the key that it had shows that the person is the same.
   var takesItsOwnKeyAlone: Bool { state == "signedOut" && isOfUnknownPerson }
 

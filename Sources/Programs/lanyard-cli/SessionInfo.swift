@@ -14,10 +14,10 @@ struct SessionInfo {
   let stepUpValidUntil: Moment?
   /// The time of the provider, on which all of these stand.
   let now: Moment
-  let clock: String
-  let clockBehindSeconds: Int?
-  /// The time of the provider minus this machine's.
-  let clockOffsetSeconds: Int
+  private let clock: String
+  private let clockBehindSeconds: Int?
+  /// The time of the provider minus this machine's; nil while the provider has not told its time since the boot.
+  private let clockOffsetMilliseconds: Int?
   let scopes: [String]
   let lostScopes: [String]
   /// The types of the rights in detail that the provider granted.
@@ -26,6 +26,7 @@ struct SessionInfo {
   let nextAttempt: Moment?
   let lastError: String?
   let lastErrorAt: Moment?
+  private let lastErrorReason: String?
   let deviceKeyID: String?
   let tokenBinding: String?
   /// The agent's JSON, for `--json`.
@@ -42,11 +43,11 @@ struct SessionInfo {
     lastOnline = moment(node["lastOnlineAuthAt"])
     offlineGraceUntil = moment(node["offlineGraceUntil"])
     stepUpValidUntil = moment(node["stepUpValidUntil"])
-    let offset = Int(clamping: node["serverTimeOffsetMs"]?.integer ?? 0)
-    now = Moment.now(offsetMilliseconds: offset)
-    clockOffsetSeconds = offset / 1000
+    clockOffsetMilliseconds = node["serverTimeOffsetMs"]?.integer.map { Int($0) }
     clock = node["clock"]?.string ?? ""
     clockBehindSeconds = node["clockBehindSeconds"]?.integer.map { Int($0) }
+    // Without the provider's time, the agent counts by what was known before.
+    now = Moment.now(offsetMilliseconds: clockOffsetMilliseconds ?? (clockBehindSeconds ?? 0) * 1000)
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
     lostScopes = node["lostScopes"].map { $0.elements.compactMap(\.string) } ?? []
     detailTypes = node["authorizationDetails"].map { $0.elements.compactMap { $0["type"]?.string } } ?? []
@@ -54,6 +55,7 @@ struct SessionInfo {
     nextAttempt = moment(node["refresh"]?["nextAttemptAt"])
     lastError = node["refresh"]?["lastError"]?["name"]?.string
     lastErrorAt = moment(node["refresh"]?["lastError"]?["at"])
+    lastErrorReason = node["refresh"]?["lastError"]?["reason"]?.string
     deviceKeyID = node["deviceKeyId"]?.string
     tokenBinding = node["tokenBinding"]?.string
     json = node.text
@@ -73,11 +75,14 @@ struct SessionInfo {
     // The agent names an end to programs, also where no end of the key is known.
     let isKey = account.kind == "secret"
     let end = isKey ? account.keyEndsAt : expiresAt
+    // A key ends by this machine's clock while its provider has told no time.
+    let now = isKey && clockOffsetMilliseconds == nil ? Moment.now : self.now
     let lives = end.map { $0 > now } ?? false
-    let expiry = end.map { ", \(lives ? "expires" : "expired") \(words($0))" } ?? (isKey ? ", no end is known" : "")
+    let expiry =
+      end.map { ", \(lives ? "expires" : "expired") \($0.relative(to: now))" } ?? (isKey ? ", no end is known" : "")
     if isOver {
       guard lives, !isKey, let end else { return "none is served" }
-      return "served until it expires \(words(end)), and not refreshed"
+      return "served until it expires \(end.relative(to: now)), and not refreshed"
     }
     return switch freshness {
     case "fresh": "fresh\(expiry)"
@@ -102,14 +107,25 @@ struct SessionInfo {
   func words(_ moment: Moment) -> String { moment.relative(to: now) }
 
   /// Honest clocks differ by less.
-  private static let notableSeconds = 120
+  private static let notableMilliseconds = 120_000
 
   /// The difference of the clocks where the provider told its time, for a person; nil if they agree.
   var clockWords: String? {
-    guard clock != "suspect", abs(clockOffsetSeconds) > Self.notableSeconds else { return nil }
-    let side = clockOffsetSeconds > 0 ? "behind" : "ahead of"
-    let distance = Moment.spelledOut(abs(clockOffsetSeconds))
+    guard clock != "suspect", let offset = clockOffsetMilliseconds, offset.magnitude > Self.notableMilliseconds else {
+      return nil
+    }
+    let side = offset > 0 ? "behind" : "ahead of"
+    // Rounded: what is told as three days should not be 71 hours.
+    let distance = Moment.spelledOut(Int((offset.magnitude + 500) / 1000))
     return "this machine's is \(distance) \(side) the provider's, by which the times here are"
+  }
+
+  /// That the clock was set back, for a person; nil if it was not.
+  var suspicionWords: String? {
+    guard clock == "suspect" else { return nil }
+    let distance = clockBehindSeconds.map { Moment.spelledOut($0) + " " } ?? ""
+    let known = clockOffsetMilliseconds == nil ? "the time that was known before" : "the time of the provider"
+    return "suspect: \(distance)behind \(known); set this machine's clock"
   }
 
   /// The end of the longest offline window that the policy gives the account as it is; nil without one.
@@ -133,6 +149,13 @@ struct SessionInfo {
     return lastError.map { "the last one failed\(when) (\(Text.words($0)))" }
   }
 
+  /// The provider answered the refresh that failed last.
+  private var isAnswered: Bool {
+    guard let lastErrorReason else { return false }
+    return lastErrorReason.hasPrefix("status")
+      || ["unreadableAnswer", "tooLarge", "malformed"].contains(lastErrorReason)
+  }
+
   /// The running or waiting refresh, for a person; nil when there is none.
   var refreshWords: String? {
     let error = lastError.map { " after an error (\(Text.words($0)))" } ?? ""
@@ -140,7 +163,9 @@ struct SessionInfo {
     case "idle": isOver ? nil : lastFailureWords
     case "inFlight": "being refreshed"
     case "inDoubt":
-      "no answer came to the last one, so its outcome is unknown"
+      (isAnswered
+        ? "the provider's answer to the last one leaves open whether it took the token"
+        : "no answer came to the last one, so its outcome is unknown")
         + (nextAttempt.map { "; sent once more \(words($0)) or later" } ?? "")
     case "backoff": "waits\(error), tries again \(nextAttempt.map(words) ?? "later")"
     default: refreshPhase

@@ -61,7 +61,8 @@ struct LanyardWeb {
     }
     do throws(LoopbackError) {
       return try LoopbackListener(
-        host: "127.0.0.1", port: options.port, admitted: admitted, maximumBodyBytes: Server.mostBodyBytes
+        host: "127.0.0.1", port: options.port, admitted: admitted, maximumBodyBytes: Server.mostBodyBytes,
+        refusalHeaders: SecureFields.all
       ) { port in
         // It listens, and no thread runs yet: the browser waits for the first.
         let announcement = Announcement(port: port, code: code, options: options)

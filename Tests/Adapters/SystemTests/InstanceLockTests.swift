@@ -1,3 +1,5 @@
+import CPlatform
+import FileRules
 import Foundation
 import SystemAdapters
 import Testing
@@ -27,20 +29,33 @@ import Testing
     ("17\nending\n", nil, true), ("17\n/run/ending\n", "/run/ending", false),
   ])
   func note_tellsWhatIsThereWhole(note: String, socket: String?, isEnding: Bool) {
-    #expect(InstanceLock.Holder(note: note) == .init(processID: 17, socket: socket, isEnding: isEnding))
+    #expect(StateHolder(note: note) == .init(processID: 17, socket: socket, isEnding: isEnding))
   }
 
   @Test(arguments: ["", "\n", "x\n/run/a\n"]) func noteWithoutAProcess_tellsNothing(note: String) {
-    #expect(InstanceLock.Holder(note: note) == nil)
+    #expect(StateHolder(note: note) == nil)
   }
 
   @Test func noteIsReadAsItWasWritten() {
     for holder in [
-      InstanceLock.Holder(processID: 17, socket: nil), .init(processID: 17, socket: "/run/a"),
+      StateHolder(processID: 17, socket: nil), .init(processID: 17, socket: "/run/a"),
       .init(processID: 17, socket: "/run/a", isEnding: true), .init(processID: 17, socket: nil, isEnding: true),
     ] {
-      #expect(InstanceLock.Holder(note: holder.note) == holder)
+      #expect(StateHolder(note: holder.note) == holder)
     }
+  }
+
+  /// As a command looks that waits for the end of an agent.
+  @Test func lockIsSeenWithoutTakingIt() throws {
+    directory.write(Array("4242\nending\n".utf8), to: "lock")
+    let file = try FileRule.madeFile.open(path)
+    defer { close(file) }
+    #expect(!lanyard_file_is_locked(file))
+    #expect(StateHolder(in: file) == .init(processID: 4242, socket: nil, isEnding: true))
+    let lock = try InstanceLock(path: path)
+    #expect(lanyard_file_is_locked(file))
+    #expect(StateHolder(in: file) == .init(processID: getpid(), socket: nil))
+    expectIntact(lock)
   }
 
   @Test func lock_isFreeAfterItsHolderEnds() throws {

@@ -140,6 +140,23 @@ import Testing
     #expect(!requests.end() && requests.end() && requests.isEmpty)
   }
 
+  @Test func idThatIsWrittenInAnotherWay_isThatOfTheSameRequest() {
+    func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+    let diary = Diary()
+    let requests = RequestsInFlight(limit: 1)
+    requests.submit(bytes(#""A""#), bytes: 1) {}
+    requests.submit(bytes("10"), bytes: 1, cancelled: { diary.write("cancelled") }) {}
+    for id in [#""\u0041""#, "1.0e1"] {
+      let isInFlight = bytes(id).withUnsafeBytes { requests.contains($0) }
+      #expect(isInFlight, "\(id)")
+    }
+    requests.cancel(bytes("10.0"))
+    #expect(diary.all == ["cancelled"])
+    requests.release(bytes(#""A""#))
+    let isFree = bytes(#""\u0041""#).withUnsafeBytes { !requests.contains($0) }
+    #expect(isFree)
+  }
+
   /// Before, during and after a run: a cancellation reaches the named request and no other.
   @Test func cancellation_reachesOnlyTheNamedRequest() async {
     let requests = RequestsInFlight()

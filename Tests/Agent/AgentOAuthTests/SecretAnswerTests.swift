@@ -38,10 +38,16 @@ import AgentOAuth
   @Test(arguments: [
     (200, #"{"id":"u1"}"#, "confirmed u1"), (200, #"{"id":41}"#, "confirmed 41"), (401, "{}", "refused"),
     (403, "{}", "refused"), (200, "{}", "unnamed"), (200, #"{"id":null}"#, "unnamed"), (200, #"{"id":""}"#, "unnamed"),
-    (200, #"{"id":1.5}"#, "unnamed"), (200, "[]", "unnamed"), (200, #"{"ok":false,"error":"invalid_auth"}"#, "unnamed"),
+    (200, "[]", "unnamed"), (200, #"{"ok":false,"error":"invalid_auth"}"#, "unnamed"),
   ])
   func answerOfTheService_saysWhetherItStandsByTheSecret(status: Int, body: String, meaning: String) async {
     #expect(await whoami(.init(status: status, body: body)) == meaning)
+  }
+
+  /// Two services may write one number in two ways; one service writes each of its numbers in one.
+  @Test(arguments: ["1.0", "1.5", "1e3", "-7", "0", "12345678901234567890123456789", "1E-400"])
+  func numberOfAPerson_isTakenAsItIsWritten(number: String) async {
+    #expect(await whoami(.init(body: #"{"id":\#(number)}"#)) == "confirmed \(number)")
   }
 
   @Test(arguments: [page, "<html>", "", "  ", "OK", "null", "{", "1"], ["text/html", "application/json"])

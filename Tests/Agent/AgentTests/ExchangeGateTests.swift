@@ -1,7 +1,9 @@
+import AgentCore
 import AgentModel
 import AgentPorts
 internal import AgentRecords
 internal import AgentSessions
+internal import AgentStore
 import AgentSimulation
 import Synchronization
 import Testing
@@ -29,6 +31,44 @@ import Testing
     while clock.advanceToNext(limit: clock.boot() + .seconds(60)) { executor.runUntilIdle() }
     #expect(result.withLock { $0 } == true)
     #expect(gate.load.silentIssuers == 0)
+    background.stop()
+    executor.runUntilIdle()
+  }
+
+  @Test func workInLine_keepsTheBoundOfItsIssuerAndEndsWithTheGate() {
+    let (clock, background, executor) = (VirtualClock(), BackgroundWork(), SeededExecutor(seed: 1))
+    let queue = ExchangeQueue(mostForAnIssuer: 2, mostInAll: 8)
+    let gate = ExchangeGate(clock: clock, background: background, queue: queue)
+    let running = Mutex(0)
+    let refused = Mutex(0)
+    let passed = Mutex(false)
+    Task(executorPreference: executor) { await background.run() }
+    for _ in 1...5 {
+      background.start {
+        do throws(AgentFailure) {
+          try await gate.pass(Self.issuer) { () async throws(AgentFailure) -> Void in
+            running.withLock { $0 += 1 }
+            await clock.sleep(for: .seconds(30))
+          }
+        } catch {
+          if case .shuttingDown = error { refused.withLock { $0 += 1 } }
+        }
+      }
+    }
+    executor.runUntilIdle()
+    #expect(running.withLock { $0 } == 2)
+    background.start {
+      _ = try? await gate.pass("https://other.test") { () async throws(AgentFailure) -> Void in
+        passed.withLock { $0 = true }
+      }
+    }
+    executor.runUntilIdle()
+    #expect(passed.withLock { $0 }, "another issuer is not delayed")
+    gate.close()
+    executor.runUntilIdle()
+    #expect(refused.withLock { $0 } == 3)
+    while clock.advanceToNext(limit: clock.boot() + .seconds(60)) { executor.runUntilIdle() }
+    #expect(running.withLock { $0 } == 2)
     background.stop()
     executor.runUntilIdle()
   }

@@ -23,6 +23,21 @@ import AgentStore
     #expect(cache.policy(of: unnamed) == .none)
   }
 
+  @Test func readsOfAService_areThoseOfTheProviderThatItIsNow() throws {
+    let (bot, own) = (try #require(ProviderName("bot")), try #require(ProviderName("own")))
+    let (read, write) = (
+      try #require(HTTPURL("https://api.telegram.org/getMe")),
+      try #require(HTTPURL("https://api.telegram.org/sendDice"))
+    )
+    let cache = PolicyCache()
+    cache.fill([:], named: [:], services: [bot: "telegram-bot", own: "github"], sourced: nil)
+    #expect(cache.isReading(read, at: bot) && !cache.isReading(write, at: bot))
+    #expect(cache.isReading(write, at: own))
+    cache.set(nil, service: "telegram-bot", of: own)
+    cache.set(nil, service: nil, of: bot)
+    #expect(!cache.isReading(write, at: own) && cache.isReading(write, at: bot))
+  }
+
   @Test func managedPolicy_standsBeforeThePersons_andGivesItBack() throws {
     let (idp, other) = (try #require(ProviderName("idp")), try #require(ProviderName("other")))
     let (own, (managed, fileText)) = (try Self.policy("default", 9).0, try Self.policy("default", 1))

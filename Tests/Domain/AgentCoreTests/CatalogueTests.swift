@@ -148,6 +148,18 @@ struct CatalogueTests {
     #expect(try #require(CatalogueEntry.named(name)).isFound(by: word))
   }
 
+  @Test func service_whoseGETsChangeSomething_isReadByWhatIsKnownAsARead() throws {
+    let reads = try #require(KnownReads(of: "telegram-bot"))
+    func isRead(_ path: String) throws -> Bool {
+      reads.contains(try #require(HTTPURL("https://api.telegram.org" + path)))
+    }
+    #expect(try isRead("/getMe?x=1") && isRead("/getUpdates"))
+    for path in ["/sendMessage?chat_id=1", "/sendmessage", "/sendDice", "/getme", "/getMe%2F", "/"] {
+      #expect(try !isRead(path), "\(path)")
+    }
+    for name in ["github", "slack", "openai", "no-such"] { #expect(KnownReads(of: name) == nil) }
+  }
+
   @Test func shortWord_findsNoServiceThatOnlyHasItInTheMiddle() throws {
     let names = CatalogueEntry.all.filter { $0.isFound(by: "ai") }.map(\.name)
     #expect(names.contains("anthropic") && !names.contains("mailgun"))

@@ -49,6 +49,16 @@ import Testing
     #expect(queue.nextLook(at: start + .seconds(6)) == nil, "no admission depends on time")
   }
 
+  @Test func queueWithOtherBounds_keepsThem() {
+    var queue = ExchangeQueue(mostForAnIssuer: 3, mostInAll: 5)
+    var admitted: [UInt64] = []
+    for ticket in 1...9 as ClosedRange<UInt64> {
+      admitted += queue.enter(ticket, issuer: ticket < 5 ? "a" : "b", isWanted: true, at: start)
+    }
+    #expect(admitted == [1, 2, 3, 5, 6])
+    #expect(queue.leave(1, at: start) == [4])
+  }
+
   @Test func issuerThatIsAsked_isAskedByNoSecondProbe() {
     var queue = ExchangeQueue()
     queue.isAsked("a", at: start)

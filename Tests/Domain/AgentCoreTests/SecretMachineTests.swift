@@ -87,8 +87,8 @@ import Testing
         .stateChanged(.reauthenticationRequired, previous: .active),
         .sessionExpired(reason: TokenMachine.secretRefused),
       ])
-    // The provider may have been wrong: a person who forces it finds out.
-    holder.now = holder.now + TokenMachine.recheckWhenForced
+    // The provider may have been wrong: a person who forces it finds out, after the minute of all questions.
+    holder.now = holder.now + TokenMachine.recheckSecret
     _ = holder.wants(.forced)
     #expect(holder.confirms().contains(.answer(4, serial: 2, .refreshed)))
     #expect(holder.machine.state(at: holder.now) == .active)
@@ -108,8 +108,63 @@ import Testing
     var holder = Holder()
     _ = holder.wants(.forced)
     let effects = holder.fails(.transient("status503", retryAfter: .seconds(7)))
-    #expect(effects.contains(.refuse(1, .unavailable(retryAfter: .seconds(7)))))
+    #expect(effects.contains(.refuse(1, .unavailable(retryAfter: .seconds(60)))), "the next question may come then")
     #expect(holder.wants() == [.answer(2, serial: 1, .cache)])
+  }
+
+  @Test func refreshWithinAMinuteOfAFailedQuestion_isToldTheFailureAndNoSuccess() {
+    var holder = Holder()
+    _ = holder.wants(.forced)
+    holder.now = holder.now + .seconds(20)
+    _ = holder.fails(.transient("status503", retryAfter: .seconds(5)))
+    holder.now = holder.now + .seconds(10)
+    #expect(holder.wants(.forced) == [.refuse(2, .unavailable(retryAfter: .seconds(30)))])
+    #expect(holder.wants(.replacing(fingerprint: "key")) == [.answer(3, serial: 1, .cache)])
+    holder.now = holder.now + .seconds(30)
+    _ = holder.wants(.forced)
+    #expect(holder.asks == 1)
+    #expect(holder.confirms() == [.answer(4, serial: 2, .refreshed)])
+    #expect(holder.wants(.forced) == [.answer(5, serial: 2, .cache)])
+  }
+
+  @Test func longerPauseOfTheProvider_isToldAfterAFailedQuestion() {
+    var holder = Holder()
+    _ = holder.wants(.forced)
+    #expect(
+      holder.fails(.transient("status429", retryAfter: .seconds(300))).contains(
+        .refuse(1, .unavailable(retryAfter: .seconds(300)))))
+  }
+
+  /// Nothing reached the provider, so that no minute began.
+  @Test func questionThatWasNotSent_isAskedAgainAfterItsPause() {
+    var holder = Holder()
+    _ = holder.wants(.forced)
+    _ = holder.fails(.offline(.refused))
+    let refused = holder.wants(.forced)
+    guard case .refuse(2, .offline(.refused, let pause))? = refused.first else {
+      Issue.record("\(refused)")
+      return
+    }
+    #expect(refused.count == 1 && pause <= .seconds(15))
+    holder.now = holder.now + pause
+    _ = holder.wants(.forced)
+    #expect(holder.asks == 1)
+    _ = holder.fails(.offline(.refused))
+    holder.machine.reconnected()
+    _ = holder.wants(.forced)
+    #expect(holder.asks == 1, "the network is back")
+  }
+
+  @Test func refusedQuestion_isAskedAgainOnceTheProviderIsConfiguredAnew() {
+    var holder = Holder()
+    _ = holder.wants(.forced)
+    _ = holder.fails(.misconfigured("status404"))
+    holder.now = holder.now + .seconds(10)
+    #expect(holder.wants(.forced) == [.refuse(2, .misconfigured("status404"))])
+    #expect(holder.wants() == [.answer(3, serial: 1, .cache)])
+    _ = holder.machine.reconfigured(rule: Self.rule(isAsked: true))
+    _ = holder.wants(.forced)
+    #expect(holder.asks == 1)
   }
 
   @Test func providerWithoutWhoami_isNeverAsked() {
@@ -134,6 +189,35 @@ import Testing
     #expect(holder.wants() == [.refuse(1, expired)])
     #expect(holder.wants(.forced) == [.refuse(2, expired)])
     #expect(holder.machine.exchange == nil)
+  }
+
+  /// The provider's time was set past the end, and back.
+  @Test func secretThatASetClockEnds_isServedAgainWithTheClockSetBack() {
+    var holder = Holder(endsIn: 3600)
+    holder.machine.holdSecret(until: holder.now + (.zero - .seconds(60)))
+    holder.machine.retireSecret()
+    #expect(holder.machine.standardToken == nil && holder.machine.liveSerials.isEmpty, "it is wiped")
+    #expect(
+      holder.machine.tell(at: holder.now) == [
+        .stateChanged(.reauthenticationRequired, previous: .active),
+        .sessionExpired(reason: TokenMachine.secretExpired),
+      ])
+    holder.machine.holdSecret(until: holder.now + .seconds(60))
+    holder.machine.restore(holder.facts(2), for: .standard)
+    #expect(
+      holder.machine.tell(at: holder.now) == [.stateChanged(.active, previous: .reauthenticationRequired)])
+    #expect(holder.wants() == [.answer(1, serial: 2, .cache)])
+  }
+
+  @Test func secretThatEndsDuringAQuestion_isRefusedAndKeepsItsHealth() {
+    var holder = Holder()
+    _ = holder.wants(.forced)
+    let attempt = holder.machine.exchange?.number ?? 0
+    holder.machine.holdSecret(until: holder.now)
+    let expired = TokenMachine.Refusal.reauthenticate(reason: TokenMachine.secretExpired)
+    #expect(holder.machine.secretEnded(attempt: attempt) == [.refuse(1, expired)])
+    #expect(holder.machine.health == .ok && holder.machine.exchange == nil && holder.machine.standardToken == nil)
+    #expect(holder.machine.secretEnded(attempt: attempt).isEmpty)
   }
 
   @Test func signedOutSecret_isRefused() {

@@ -193,6 +193,19 @@ import Testing
     #expect(grant.wants().effects.exchanges.map(\.isReplay) == [true])
   }
 
+  /// The provider answered, and its callers are not told that it was silent.
+  @Test(
+    arguments: [
+      ("status502", true), ("status500", true), ("unreadableAnswer", true), ("timedOut", false), ("reset", false),
+    ] as [(String, Bool)])
+  func answerThatLeavesTheOutcomeOpen_isNotToldAsSilence(reason: String, isUnclear: Bool) {
+    var grant = Grant(onUnknownOutcome: .replayLast)
+    let (id, _) = grant.wants()
+    let pause = Milliseconds.seconds(15)
+    let told: TokenMachine.Silence = isUnclear ? .unclear(retryAfter: pause) : .inDoubt(retryAfter: pause)
+    #expect(grant.fails(.unknownOutcome(reason), jitter: 0).refusals == [id: .noAnswer(told)])
+  }
+
   /// The provider never took the token: dropped connections alone end no session.
   @Test func twoDroppedConnections_endNoSession() {
     var grant = Grant(onUnknownOutcome: .replayLast)

@@ -77,6 +77,7 @@ import LoopbackHTTP
     }
     #expect(absolute.path == "/a")
     #expect(absolute.query == "b")
+    #expect(absolute.targetAuthority == "localhost:9")
     guard case .request = read("GET / HTTP/1.0\r\n\r\n") else { Issue.record("no request"); return }
   }
 

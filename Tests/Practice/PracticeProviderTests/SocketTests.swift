@@ -169,6 +169,40 @@ import Testing
     #expect(held.count == LoopbackListener.maximumConnections)
   }
 
+  @Test func refusalOfTheListener_hasTheHeadersThatItWasGiven() throws {
+    let listener = try LoopbackListener(
+      host: "127.0.0.1", port: 0, maximumBodyBytes: 10, refusalHeaders: [("Cache-Control", "no-store")]
+    ) { _ in .respond(.text("fine")) }
+    defer { listener.stop() }
+    let host = "Host: 127.0.0.1\r\n"
+    let refused = [
+      421: "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", 400: "GET  / HTTP/1.1\r\n\(host)\r\n",
+      411: "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n",
+      413: "POST / HTTP/1.1\r\n\(host)Content-Length: 11\r\n\r\n", 505: "GET / HTTP/2.0\r\n\(host)\r\n",
+      431: "GET / HTTP/1.1\r\n\(host)X: " + String(repeating: "x", count: 70_000) + "\r\n\r\n",
+    ]
+    for (status, request) in refused {
+      let answer = try exchange(request, port: listener.port)
+      #expect(answer.hasPrefix("HTTP/1.1 \(status) "))
+      #expect(answer.contains("\r\nCache-Control: no-store\r\n"))
+    }
+    #expect(try !exchange(get, port: listener.port).contains("Cache-Control"), "the handler's answers have its own")
+    let held = try (0..<LoopbackListener.maximumConnections).map { _ in try Client(port: listener.port) }
+    let busy = try Client(port: listener.port).readToEnd()
+    #expect(busy.hasPrefix("HTTP/1.1 503 ") && busy.contains("\r\nCache-Control: no-store\r\n"))
+    #expect(held.count == LoopbackListener.maximumConnections)
+  }
+
+  @Test func connectionOfRoot_isReadOnlyWhereRootIsAdmitted() {
+    let (everyUser, withRoot) = (AdmittedPeers.everyUser, AdmittedPeers.thisUserAndRoot(onForeign: {}))
+    let alone = AdmittedPeers.thisUser(onForeign: {})
+    #expect([everyUser, withRoot, alone].map { $0.admits(1000, own: 1000) } == [true, true, true])
+    #expect([everyUser, withRoot, alone].map { $0.admits(0, own: 1000) } == [true, true, false])
+    #expect([everyUser, withRoot, alone].map { $0.admits(1001, own: 1000) } == [true, false, false])
+    #expect([everyUser, withRoot, alone].map { $0.admits(nil, own: 1000) } == [true, false, false])
+    #expect(alone.admits(0, own: 0))
+  }
+
   @Test func peerLeavingDuringAnEndlessBody_harmsNoOtherClient() throws {
     let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { request in
       request.path == "/endless" ? .endlessBody(HTTPResponse(status: 200)) : .respond(.text("fine"))

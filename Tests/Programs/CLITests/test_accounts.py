@@ -156,6 +156,11 @@ class StatusTests(Person):
         failed = {"phase": "idle", "attempts": 1, "lastError": {"name": "providerUnavailable", "at": "2020-01-01T00:00:00.000Z"}}
         agent = self.agent({**accounts(WORK), "session.get": {**SESSION, "refresh": failed}})
         self.assertRegex(self.answer("status"), r"Refresh +the last one failed \d+ days ago \(provider unavailable\)\n")
+        for reason, words in (("status502", "the provider's answer to the last one leaves open whether it took the token"),
+                              ("timedOut", "no answer came to the last one, so its outcome is unknown")):
+            doubt = {**failed, "phase": "inDoubt", "lastError": {**failed["lastError"], "reason": reason}}
+            agent.answers["session.get"] = {**SESSION, "refresh": doubt}
+            self.assertRegex(self.answer("status"), f"Refresh +{words}\n")
         # What has ended says why already.
         agent.answers["session.get"] = {**SESSION, "state": "reauthenticationRequired", "refresh": failed}
         self.assertNotIn("Refresh", self.answer("status"))
@@ -175,6 +180,35 @@ class StatusTests(Person):
         told = self.answer("status")
         self.assertRegex(told, "Token +fresh, expires in 30 min")
         self.assertRegex(told, "Clock +this machine's is 3 days behind the provider's")
+
+    def test_status_tells_as_much_of_the_clock_as_the_doctor(self):
+        agent = self.agent(accounts(WORK))
+        for offset, words in ((3 * 86_400_000 - 400, "3 days behind"), (-3 * 86_400_000 + 400, "3 days ahead of"),
+                              (120_400, "2 minutes behind")):
+            with self.subTest(offset=offset):
+                agent.answers["session.get"] = {**SESSION, "serverTimeOffsetMs": offset}
+                self.assertRegex(self.answer("status"), f"Clock +this machine's is {words} the provider's")
+        agent.answers["session.get"] = {**SESSION, "serverTimeOffsetMs": 120_000}
+        self.assertNotRegex(self.answer("status"), "(?m)^Clock")
+
+    def test_status_of_a_clock_that_was_set_back_counts_from_what_was_known(self):
+        def instant(**ahead):
+            now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=3)
+            return (now + datetime.timedelta(**ahead)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        session = {
+            **SESSION, "accessTokenExpiresAt": instant(minutes=30, seconds=10), "lastOnlineAuthAt": instant(hours=-2),
+            "clock": "suspect", "clockBehindSeconds": 3 * 86_400}
+        agent = self.agent({**accounts(WORK), "session.get": session})
+        told = self.answer("status")
+        self.assertRegex(told, "Token +fresh, expires in 30 min\n")
+        self.assertRegex(told, "Last online +2 h ago\n")
+        self.assertRegex(told, "Clock +suspect: 3 days behind the time that was known before; set this machine's clock\n")
+        agent.answers["session.get"] = {**session, "serverTimeOffsetMs": 3 * 86_400_000}
+        self.assertRegex(self.answer("status"), "Clock +suspect: 3 days behind the time of the provider; ")
+        # What a person told of the end of a key is by this machine's clock.
+        key = {**WORK, "kind": "secret", "subject": "secret:abc", "expiresAt": instant(days=-3, minutes=30, seconds=10)}
+        agent.answers.update({**accounts(key), "session.get": session})
+        self.assertRegex(self.answer("status"), "Token +fresh, expires in 30 min\n")
 
     def test_list_counts_on_this_machines_clock(self):
         def ago(**past):

@@ -5,7 +5,7 @@ import os
 import time
 
 from fake_agent import Error
-from people import IDP, WORK, accounts
+from people import IDP, SESSION, WORK, accounts
 from person import Person
 
 POLICY = {"name": "field", "version": 2, "capabilities": {"order.view": {"kind": "read", "offlineWindowSeconds": 604800}}}
@@ -110,6 +110,44 @@ Denied: work may not do order.view now.
         self.assertIn("10 minutes behind", told)
         self.assertIn("Help    Set the clock of this machine.\n", told)
         self.assertIn("the agent asks it", told)
+
+    def test_suspect_clock_without_the_providers_time_is_behind_what_was_known(self):
+        time_now = {"now": instant(0), "basis": "boot", "clock": "suspect"}
+        told = self.told(decision("deny", "clockSuspect", [("clockSuspect", {"behindSeconds": 600})], time=time_now), code=6)
+        self.assertIn("10 minutes behind the time that was known before, so", told)
+
+    def test_the_end_of_a_session_is_told_by_its_reason(self):
+        for because, words in (
+                ("outcomeUnknown", "It is not known whether the provider took this account's refresh token"),
+                ("noRefreshToken", "The account has no refresh token"),
+                ("secretExpired", "This account's key has ended"),
+                ("secretRefused", "The provider refuses this account's key"),
+                ("identityMismatch", "The provider says that this account's key is another person's"),
+                ("refused", "The provider requires a new sign-in for this account"),
+                (None, "The provider requires a new sign-in for this account")):
+            with self.subTest(because=because):
+                told = self.told(
+                    denied(("reauthenticationRequired", because and {"because": because}), remedies=["reauthenticate"]),
+                    code=4)
+                self.assertIn(f"Why     {words}", told)
+
+    def test_a_key_that_nothing_asks_about_is_given_again(self):
+        key = {**WORK, "kind": "secret", "subject": "secret:abc"}
+        self.fake.answers.update(accounts(key, providers=(IDP,)))
+        told = self.told(
+            denied(("offlineWindowExpired", {"lastOnlineAuthAgeSeconds": 7200, "offlineWindowSeconds": 3600}),
+                   remedies=["reauthenticate"]), code=6)
+        self.assertIn("Help    Enter its key again, or another one: `lanyard rotate work`.\n", told)
+        # A key that is signed out is taken by a sign-in.
+        self.fake.answers.update(accounts({**key, "state": "signedOut"}, providers=(IDP,)))
+        told = self.told(denied(("signedOut", None), remedies=["reauthenticate"]), code=4)
+        self.assertIn("Sign in again: `lanyard login --account work`.", told)
+
+    def test_rights_of_a_signed_out_account_are_not_said_to_be_missing(self):
+        told = self.told(
+            denied(("signedOut", None), ("snapshotMissing", None), remedies=["reauthenticate"]), code=4)
+        self.assertIn("Its rights can't be read while it is signed out.\n", told)
+        self.assertNotIn("not yet sent", told)
 
     def test_read_only_exits_with_0(self):
         told = self.told(decision("readOnly", "reauthenticationRequired", [("reauthenticationRequired", None)],
@@ -299,6 +337,13 @@ class PolicyTests(Person):
         sent = self.fake.params("policy.explain")
         self.assertEqual(sent["assume"], {"online": True})
         self.assertIn(sent["at"], [instant(49 * 3600 + late) for late in range(-30, 5)])
+        # It counts from the time of the provider, by which the agent decides.
+        for clock, ahead in (({"serverTimeOffsetMs": 3 * 86_400_000}, 3 * 86_400),
+                             ({"clock": "suspect", "clockBehindSeconds": 7200}, 7200)):
+            self.fake.answers["session.get"] = {**SESSION, **clock}
+            self.answer("policy", "explain", "order.view", "--at", "+3h")
+            self.assertIn(
+                self.fake.params("policy.explain")["at"], [instant(ahead + 3 * 3600 + late) for late in range(-30, 5)])
         self.refused(2, "policy", "explain", "order.view", "--at", "soon")
         self.fake.answers["policy.explain"] = denied(("stepUpRequired", None))
         self.assertEqual(self.lanyard("policy", "explain", "order.view").returncode, 7)

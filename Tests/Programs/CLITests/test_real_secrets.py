@@ -375,6 +375,17 @@ COHERE_API_KEY=
         self.assertEqual(screen.code, 0, screen.text)
         self.assertEqual([account["alias"] for account in json.loads(self.answer("list", "--json"))["accounts"]], ["stripe"])
 
+    def test_a_variable_that_a_provider_of_ones_own_names_is_a_key_of_it(self):
+        own = {"name": "own", "kind": "secret", "allowedOrigins": [self.issuer], "environment": ["OWN_KEY", "OWN_KEY_TOO"]}
+        self.answer("rpc", "provider.add", json.dumps(own))
+        path = self.file("OWN_KEY=key-of-my-own\nA=1\nexport OWN_KEY_TOO='key-of-my-own'\n", ".env")
+        listed, = json.loads(self.lanyard("import", "dotenv", path, "--json").stdout)["entries"]
+        self.assertEqual((listed["name"], listed["server"], listed["variables"]),
+                         ("OWN_KEY", self.issuer, ["OWN_KEY", "OWN_KEY_TOO"]))
+        done = self.lanyard("import", "dotenv", path, "--yes")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(self.answer("token", "own"), "key-of-my-own\n")
+
     def test_a_file_without_keys_is_told(self):
         done = self.lanyard("import", "dotenv", self.file("A=1\n", ".env"))
         self.assertEqual((done.returncode, done.stdout), (0, ""), done)

@@ -37,8 +37,13 @@ class RevocationTests(Person):
     def test_an_unreachable_provider(self):
         _, plan, trouble = self.shown(
             attempts=1, nextAttemptAt="2020-01-01T00:00:00.000Z", lastError={**WAITING["lastError"], "name": "offline"})
-        self.assertRegex(plan, "^  tried once, again now, given up ")
+        self.assertRegex(plan, "^  tried once, being sent, given up ")
         self.assertEqual(trouble, "  The provider could not be reached.")
+
+    def test_a_revocation_that_is_due_is_on_its_way(self):
+        due = {key: value for key, value in WAITING.items() if key != "lastError"}
+        self.agent({"revocation.list": {"revocations": [{**due, "attempts": 0, "nextAttemptAt": "2020-01-01T00:00:00.000Z"}]}})
+        self.assertRegex(self.answer("revocations"), "\n  being sent, given up in ")
 
     def test_lists_count_on_this_machines_clock_and_sign_outs_on_the_providers(self):
         def instant(**ahead):

@@ -1,5 +1,6 @@
 """Tables fit the terminal: 80 columns, long cells elided in the middle, wide characters counted."""
 
+import fcntl
 import json
 import os
 import re
@@ -250,6 +251,7 @@ class ProgramTests(Person):
         codes = self.answer("help", "exit-codes")
         for code in ("0", "1", "2", "3", "4", "5", "6", "7", "8", "130"):
             self.assertRegex(codes, rf"(?m)^  {code} ")
+        self.assertIn("4 if you have to sign in again", " ".join(codes.split()))
         variables = self.answer("help", "environment")
         for name in ("LANYARD_ACCOUNT", "LANYARD_SOCKET", "LANYARD_NO_START", "LANYARD_GRANT_FILE", "BROWSER"):
             self.assertRegex(variables, rf"(?m)^  {name} ")
@@ -275,6 +277,36 @@ class ProgramTests(Person):
         self.assertEqual(self.answer("stop"), "The agent has ended.\n")
         agent.close()
         self.assertEqual(self.answer("stop"), "No agent runs.\n")
+
+    def ending_agent(self):
+        """The lock of an agent whose socket is gone, and which waits for exchanges on their way."""
+        state = os.path.join(self.home, ".local", "state", "lanyard")
+        os.makedirs(state, mode=0o700)
+        lock = os.fdopen(os.open(os.path.join(state, "lock"), os.O_RDWR | os.O_CREAT, 0o600), "w")
+        self.addCleanup(lock.close)
+        lock.write(f"{os.getpid()}\n{self.socket}\nending\n")
+        lock.flush()
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        return lock
+
+    def test_stop_waits_for_an_agent_that_still_holds_the_state(self):
+        lock = self.ending_agent()
+
+        def end(_):
+            fcntl.lockf(lock, fcntl.LOCK_UN)
+            return ""
+
+        screen = self.on_terminal("stop", answers=[("waiting for the agent", end)])
+        self.assertEqual(screen.code, 0, screen.text)
+        self.assertTrue(screen.text.endswith("The agent has ended.\n"), screen.text)
+        # What it wrote about itself stays there.
+        self.assertEqual(self.answer("stop"), "No agent runs.\n")
+
+    def test_stop_says_that_an_agent_ends_for_long(self):
+        self.ending_agent()
+        told = self.refused(1, "stop")
+        self.assertIn("The agent is still ending after 10 s", told)
+        self.assertIn("`lanyard stop`", told)
 
     def test_shells_complete_what_the_agent_knows(self):
         agent = self.agent(accounts(WORK))

@@ -49,7 +49,7 @@ class AgentRequests(AgentFixture):
                 "name": "default", "version": 1, "capabilities": capabilities}})
         return scene
 
-    def authorize(self, client, path="/pay", method="POST", **members):
+    def authorize(self, client, path="/pay/1", method="POST", **members):
         return client.call("request.authorize", {
             "account": "work", "method": method, "url": ORIGIN + path, **members})
 

@@ -86,6 +86,31 @@ import PageGate
     #expect(status(bare) == 421)
   }
 
+  @Test func absoluteTarget_namesTheSameHost() {
+    var absolute = request("GET", "/accounts")
+    absolute.targetAuthority = "127.0.0.1:8123"
+    #expect(status(absolute) == 200)
+    for authority in ["127.0.0.1:8124", "127.0.0.1", "localhost:8123", "evil.example", "evil.example:8123", ""] {
+      absolute.targetAuthority = authority
+      #expect(status(absolute) == 421)
+    }
+  }
+
+  /// Also where both say the same: a browser sends one.
+  @Test func fieldThatComesTwice_isMalformed() {
+    let own = "http://127.0.0.1:8123"
+    for second in [own, "http://evil.example", "null"] {
+      #expect(status(post("/do/lock", ["Origin": own, "Origin": second])) == 400)
+      #expect(status(request("GET", "/accounts", ["origin": own, "ORIGIN": second])) == 400)
+    }
+    for second in ["same-origin", "cross-site", ""] {
+      #expect(status(post("/do/lock", ["Sec-Fetch-Site": "same-origin", "sec-fetch-site": second])) == 400)
+      #expect(status(request("GET", "/accounts", ["Sec-Fetch-Site": "same-origin", "Sec-Fetch-Site": second])) == 400)
+    }
+    #expect(status(post("/do/lock", ["Content-Type": "text/plain"])) == 400)
+    #expect(status(request("GET", "/accounts", ["Accept": "text/html", "Accept": "text/css"])) == 200)
+  }
+
   @Test(arguments: ["HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get"])
   func otherMethods(method: String) { #expect(status(request(method, "/accounts")) == 405) }
 

@@ -15,6 +15,10 @@ from web_fixture import FORM, PAGES, PATIENCE_SECONDS, WebFixture
 from agent_fixture import as_nobody
 
 EVIL = "http://evil.example"
+# What every answer has, also one to bytes that are no request.
+PROTECTIVE = (
+    "Content-Security-Policy", "Cache-Control", "Referrer-Policy", "X-Content-Type-Options", "X-Frame-Options",
+    "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy", "Permissions-Policy")
 
 
 class Attack(WebFixture):
@@ -66,9 +70,23 @@ class OtherSites(Attack):
         self.assertTrue(told.startswith(b"HTTP/1.1 400"), told)
 
     def test_an_absolute_address_of_another_host(self):
-        told = self.attacked.raw(
-            f"GET http://evil.example/accounts HTTP/1.1\r\nHost: {self.attacked.host}\r\n\r\n".encode())
-        self.assertRegex(told, rb"^HTTP/1.1 4\d\d")
+        for place in ("evil.example", "127.0.0.1", f"127.0.0.1:{self.attacked.port + 1}", f"localhost:{self.attacked.port}"):
+            with self.subTest(place):
+                self.assertRegex(self.told(f"http://{place}/accounts"), rb"^HTTP/1.1 421")
+        self.assertRegex(self.told(f"http://{self.attacked.host}/accounts"), rb"^HTTP/1.1 200")
+
+    def test_a_second_origin(self):
+        for first, second in ((f"Origin: {self.attacked.address}", f"Origin: {EVIL}"),
+                              ("Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site")):
+            with self.subTest(second):
+                self.assertRegex(self.told("/accounts", first), rb"^HTTP/1.1 200")
+                self.assertRegex(self.told("/accounts", first, second), rb"^HTTP/1.1 400")
+                self.assertRegex(self.told("/accounts", second, first), rb"^HTTP/1.1 400")
+
+    def told(self, target, *fields):
+        """The answer to a GET of the browser's session, with these fields besides."""
+        lines = [f"GET {target} HTTP/1.1", f"Host: {self.attacked.host}", f"Cookie: {self.attacked.cookie}", *fields]
+        return self.attacked.raw("".join(f"{line}\r\n" for line in [*lines, ""]).encode())
 
     def test_a_form_of_another_site(self):
         for origin in (EVIL, "https://127.0.0.1", "http://127.0.0.1", f"https://{self.attacked.host}",
@@ -261,13 +279,16 @@ class OtherUsers(WebFixture):
             for words in (["--cookie", page.cookie, f"{page.address}/accounts"],
                           ["--data", f"code={code}", f"{page.address}/open"]):
                 done = subprocess.run(
-                    [curl, "--silent", "--noproxy", "*", "--write-out", "%{http_code}", *words], capture_output=True, text=True)
+                    [curl, "--silent", "--include", "--noproxy", "*", "--write-out", "%{http_code}", *words], capture_output=True,
+                    text=True)
                 told.append(done.stdout)
             return told
 
         for answer in as_nobody(ask):
             self.assertTrue(answer.endswith("403") or answer.endswith("000"), answer)
             self.assertNotIn("alice", answer)
+            for name in PROTECTIVE if answer.endswith("403") else ():
+                self.assertIn(f"\n{name}: ", answer)
         self.assertEqual(page.get("/accounts").status, 200)
 
     def test_it_listens_at_127_0_0_1_alone(self):
@@ -326,6 +347,27 @@ class Bytes(Attack):
                 self.assertIn(status, (400, 421, 505))
                 self.assertNotIn(b"alice", told)
 
+    def test_text_browsers_speak_http_1_0(self):
+        # lynx, with `Host`.
+        self.assertEqual(self.status_of(self.head("GET /accounts HTTP/1.0"))[0], 200)
+
+    def test_an_answer_to_what_is_no_request_is_protected_as_a_page(self):
+        refused = {
+            421: "GET /accounts HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+            400: self.head("GET  /accounts HTTP/1.1"),
+            411: self.head("POST /do/lock HTTP/1.1", "Transfer-Encoding: chunked"),
+            413: self.head("POST /do/lock HTTP/1.1", "Content-Length: 100000000"),
+            431: self.head("GET /accounts HTTP/1.1", "X: " + "y" * 70_000),
+            505: self.head("GET /accounts HTTP/2.0"),
+        }
+        page = self.attacked.get("/style.css")
+        for expected, text in refused.items():
+            with self.subTest(expected):
+                status, told = self.status_of(text)
+                self.assertEqual(status, expected)
+                for name in PROTECTIVE:
+                    self.assertIn(f"\r\n{name}: {page.header(name)}\r\n".encode(), told)
+
     def test_a_huge_head(self):
         for fields in ([f"X-{number}: y" for number in range(200)], ["X: " + "y" * 70_000]):
             self.assertEqual(self.status_of(self.head("GET /accounts HTTP/1.1", *fields))[0], 431)
@@ -371,6 +413,8 @@ class Bytes(Attack):
         try:
             told = self.attacked.raw(self.head("GET /accounts HTTP/1.1").encode())
             self.assertRegex(told, rb"^(HTTP/1.1 503|$)")
+            for name in PROTECTIVE if told else ():
+                self.assertIn(f"\r\n{name}: ".encode(), told)
         finally:
             for connection in held:
                 connection.close()

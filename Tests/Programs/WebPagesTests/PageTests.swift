@@ -248,6 +248,26 @@ struct PageTests {
     #expect(!WebPage.health.questions([:]).contains { $0.params == ["askProviders": true] })
   }
 
+  @Test("Health: where the provider has told no time, a suspect clock is behind what was known before")
+  func suspectClock() {
+    func html(isTold: Bool) -> String {
+      Sample.html(.health) { value in
+        guard case .object(var members) = value, members["account"] == "acc_work", members["clock"] != nil else {
+          return value
+        }
+        members["clock"] = "suspect"
+        members["clockBehindSeconds"] = 259_200
+        members["serverTimeOffsetMs"] = isTold ? 259_200_000 : nil
+        return .object(members)
+      }
+    }
+    let known = html(isTold: false)
+    #expect(known.contains("clock disagrees with the time that was known before"))
+    #expect(known.contains("259200 s behind that time"))
+    let told = html(isTold: true)
+    #expect(told.contains("259200 s behind a provider") && !told.contains("known before"))
+  }
+
   @Test(
     "Moments are of this machine's zone: today the time, within a week the day too, else the date",
     arguments: [

@@ -3567,7 +3567,7 @@ class Whoami(Record):
 
     Attributes:
         url: At one of the provider's `allowed_origins`.
-        subject: Who the person is: a text or a whole number.
+        subject: Who the person is: a text, or a number as it is written.
         roles: A list of texts.
     """
 
@@ -11788,7 +11788,8 @@ class AccessMethods:
         (1003), until a person decides or the grant or the agent ends.
 
         Args:
-            origins: Origins that its requests want to go to.
+            origins: Origins that its requests want to go to. Empty where only methods or capabilities are wanted:
+                methods of requests are then for the origins that the grant reaches. Nothing wanted at all is -32602.
             reason: Why, for the person. Its first 500 characters are shown as text, without hidden characters and
                 line ends.
             methods: Methods that it wants to use there; absent: none beyond those that it has.
@@ -11896,7 +11897,8 @@ class AsyncAccessMethods:
         (1003), until a person decides or the grant or the agent ends.
 
         Args:
-            origins: Origins that its requests want to go to.
+            origins: Origins that its requests want to go to. Empty where only methods or capabilities are wanted:
+                methods of requests are then for the origins that the grant reaches. Nothing wanted at all is -32602.
             reason: Why, for the person. Its first 500 characters are shown as text, without hidden characters and
                 line ends.
             methods: Methods that it wants to use there; absent: none beyond those that it has.

@@ -1086,7 +1086,8 @@ inputs! {
 
     /// The params of `access().request`.
     AccessRequestParams {
-        /// Origins that its requests want to go to.
+        /// Origins that its requests want to go to. Empty where only methods or capabilities are wanted: methods of
+        /// requests are then for the origins that the grant reaches. Nothing wanted at all is -32602.
         origins: [String],
         /// Why, for the person. Its first 500 characters are shown as text, without hidden characters and line ends.
         reason: String,
@@ -1284,7 +1285,7 @@ inputs! {
     Whoami {
         /// At one of the provider's `allowed_origins`.
         url: String,
-        /// Who the person is: a text or a whole number.
+        /// Who the person is: a text, or a number as it is written.
         subject: String,
     } optional {
         name: String,

@@ -2647,7 +2647,7 @@ export interface TokenProofResult {
 export interface Whoami {
   /** At one of the provider's `allowedOrigins`. */
   readonly url: string;
-  /** Who the person is: a text or a whole number. */
+  /** Who the person is: a text, or a number as it is written. */
   readonly subject: string;
   readonly name?: string | undefined;
   readonly email?: string | undefined;
@@ -3908,7 +3908,10 @@ export interface ApprovalDecideParams {
 
 /** The params of `access.request`. */
 export interface AccessRequestParams {
-  /** Origins that its requests want to go to. */
+  /**
+   * Origins that its requests want to go to. Empty where only methods or capabilities are wanted: methods of requests
+   * are then for the origins that the grant reaches. Nothing wanted at all is -32602.
+   */
   readonly origins: readonly string[];
   /** Why, for the person. Its first 500 characters are shown as text, without hidden characters and line ends. */
   readonly reason: string;

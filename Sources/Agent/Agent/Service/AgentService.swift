@@ -18,10 +18,12 @@ package final class AgentService: Sendable {
   package let version: String
   /// A random id of this start: a client that sees another one knows that the agent was restarted.
   package let instance: String
-  package let startedAt: Timestamp
+  private let started: (wall: Timestamp, boot: BootInstant)
+  /// The start, by the wall clock as it is set now.
+  package var startedAt: Timestamp {
+    environment.clock.wall(ago: environment.clock.boot() - started.boot, dated: started.wall)
+  }
   package let background = BackgroundWork()
-  /// Requests that ask a provider before anything is known of it: a hanging one holds their memory for half a minute.
-  package let introductions = ConcurrencyLimit(most: 16, of: "changes of providers and imports at one time")
   /// Searches for the issuer of a URL, apart from `introductions`: a slow host must not block `provider.add`.
   package let searches = ConcurrencyLimit(most: 8, of: "searches for providers at one time")
   package let setup: ProviderSetup
@@ -75,14 +77,18 @@ package final class AgentService: Sendable {
     self.instance = instance
     self.events = events
     self.onShutDown = onShutDown
-    startedAt = environment.clock.wall()
+    started = (environment.clock.wall(), environment.clock.boot())
     let vaultHandle = Handle<VaultActor>()
     let directory = Handle<AccountDirectory>()
+    let expiry = Handle<SecretExpiryWatch>()
     let tables = AgentTables(
       clock: environment.clock, events: events, background: background, ownerGrant: ownerGrant,
       grantableMethods: grantableMethods, policySource: environment.policySource,
       rememberTime: { await vaultHandle.value?.rememberTime() },
-      timeWasSet: { directory.value?.clockChanged(of: $0) })
+      timeWasSet: { [background] provider in
+        directory.value?.clockChanged(of: provider)
+        background.start { await expiry.value?.look() }
+      })
     self.tables = tables
     let erasures = ErasureWorker(clock: environment.clock, background: background)
     let settling = Alarm(clock: environment.clock, background: background)
@@ -137,6 +143,7 @@ package final class AgentService: Sendable {
     directory.value = accounts
     signIns = SignInCoordinator(dependencies: dependencies, accounts: accounts)
     secretExpiry = SecretExpiryWatch(dependencies: dependencies, accounts: accounts)
+    expiry.value = secretExpiry
     secretAdmission = SecretAdmission(signIns, expiry: secretExpiry)
     machineAdmission = MachineAdmission(signIns)
     backups = BackupCoordinator(
@@ -176,6 +183,7 @@ package final class AgentService: Sendable {
   package var time: TimeKeeper { tables.time }
   package var connectivity: ConnectivityState { dependencies.connectivity }
   package var gate: ExchangeGate { dependencies.gate }
+  package var introductions: ExchangeGate { dependencies.introductions }
   package var demands: LastDemands { dependencies.demands }
 
   // MARK: life
@@ -257,6 +265,7 @@ package final class AgentService: Sendable {
       await signIns.closeAll()
       operations.shutDown()
       gate.close()
+      introductions.close()
       background.stop()
     }
     onShutDown()

@@ -107,7 +107,8 @@ extension PolicyDecisionPoint {
       {
       case .none: return coversUnnamed(question) ? own : []
       case .unreadable: return own.isEmpty ? ["request"] : own
-      case .capabilities(let names): return own.filter { !names.contains($0) } + names
+      case .restricting where !coversUnnamed(question): return []
+      case .capabilities(let names), .restricting(let names): return own.filter { !names.contains($0) } + names
       }
     } catch {
       throw .invalidParameter("/url", expected: RequestPath.expected)
@@ -142,10 +143,16 @@ extension PolicyDecisionPoint {
     return (found, policy)
   }
 
-  /// An AI agent only reads what the policy does not name, but for what a person added to its grant and counts still.
+  /// An AI agent only reads what the policy does not name, but for what a person added to its grant and counts still. Where
+  /// the catalogue knows a GET of the service that changes something, it reads what the catalogue knows as a read.
   func coversUnnamed(_ question: RequestQuestion) -> Bool {
     let caller = question.caller
-    if !caller.isForAgent || Permission.isReading(question.method, hasBody: question.hasBody) { return true }
+    if !caller.isForAgent { return true }
+    if Permission.isReading(question.method, hasBody: question.hasBody),
+      policyCache.isReading(question.url, at: question.provider)
+    {
+      return true
+    }
     func isAdded(_ added: [String: Set<String>]) -> Bool {
       added[question.url.origin]?.contains(question.method) == true
     }

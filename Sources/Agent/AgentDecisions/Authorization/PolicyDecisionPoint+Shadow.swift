@@ -38,7 +38,13 @@ extension PolicyDecisionPoint {
     var mayGo = coversUnnamed(question)
     let naming = try? RequestNaming(
       of: question.method, question.url, isForAgent: question.caller.isForAgent, under: .document(shadow))
-    if case .capabilities(let names)? = naming {
+    let deciding: [String]? =
+      switch naming {
+      case .capabilities(let names)?: names
+      case .restricting(let names)? where mayGo: names
+      default: nil
+      }
+    if let names = deciding {
       let own = question.capability.map { [$0] } ?? []
       let all = (own.filter { !names.contains($0) } + names).map {
         PolicyEngine.decide($0, facts: found.facts, under: .document(shadow))

@@ -218,7 +218,10 @@ extension PolicyFacts {
         if case .unexpired = token {} else { token = .unexpired(remaining: nil) }
       }
     }
-    if let state = assumption.state { self.state = State(rawValue: state.rawValue) ?? self.state }
+    if let state = assumption.state {
+      self.state = State(rawValue: state.rawValue) ?? self.state
+      endReason = nil
+    }
     if let isThere = assumption.stepUp { assumeStepUp(isThere ? .zero : nil) }
     if let age = assumption.stepUpAge { assumeStepUp(age) }
     if let clock = assumption.clock { self.clock = clock }

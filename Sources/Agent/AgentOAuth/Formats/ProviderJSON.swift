@@ -51,6 +51,9 @@ extension Secret {
 }
 
 extension JSONNode {
+  /// A text, or a number as it is written: `1.0` and `1` are two.
+  var writtenText: String? { kind == .number ? String(decoding: raw, as: UTF8.self) : string }
+
   /// A text, or a whole number as some servers write ids.
   var idText: String? {
     guard kind == .number else { return string }

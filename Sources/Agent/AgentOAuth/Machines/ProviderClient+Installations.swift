@@ -66,6 +66,10 @@ extension ProviderClient {
       return .token(token, sentAt: response.sentAt)
     case 403 where isThrottled(response, refusal), 429:
       return .failed(.transient("throttled", retryAfter: pause ?? FailureClassifier.throttledPause))
+    case 403 where saysNothing(response, refusal):
+      return .failed(.reauthenticate(reason: TokenMachine.installationSuspended))
+    case 404 where saysNothing(response, refusal):
+      return .failed(.reauthenticate(reason: TokenMachine.installationUnknown))
     // What a portal, a proxy or a gateway says tells nothing of the installation.
     case 400...499 where !isGitHubs(response, refusal):
       return .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: pause))
@@ -79,8 +83,15 @@ extension ProviderClient {
     }
   }
 
-  /// GitHub's refusals are JSON with a `message`. Servers of its interface may leave that out, but not where the same status
-  /// has several meanings.
+  /// Servers of GitHub's interface may say no more than the status: nothing, or an object without members.
+  private func saysNothing(_ response: HTTPResponse, _ refusal: TokenEndpointRefusal) -> Bool {
+    if refusal.isPage { return false }
+    if response.body.withBytes({ $0.allSatisfy(\.isBlank) }) { return true }
+    return ProviderJSON.read(response.body) { $0.kind == .object && Array($0.members).isEmpty } ?? false
+  }
+
+  /// GitHub's refusals are JSON with a `message`. Servers of its interface may leave that out, but not where a body says
+  /// something and the same status has several meanings.
   private func isGitHubs(_ response: HTTPResponse, _ refusal: TokenEndpointRefusal) -> Bool {
     if refusal.isPage { return false }
     if refusal.description != nil || response.status == 403 { return refusal.description != nil }

@@ -124,17 +124,33 @@ struct FlatXML {
 }
 
 extension Timestamp {
-  /// An instant in UTC (RFC 3339), without its fraction of a second; nil for a day that no calendar has.
+  /// An instant (RFC 3339), without its fraction of a second; nil for a day that no calendar has.
   init?(rfc3339 text: String) {
-    let bytes = Array(text.utf8)
-    guard bytes.count >= 20, bytes.last == UInt8(ascii: "Z") else { return nil }
-    func number(_ range: Range<Int>) -> Int64? {
-      bytes[range].allSatisfy { 0x30...0x39 ~= $0 } ? Int64(String(decoding: bytes[range], as: UTF8.self)) : nil
-    }
-    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), let hour = number(11..<13),
-      let minute = number(14..<16), let second = number(17..<19)
+    let bytes = Array(text.uppercased().utf8)
+    guard bytes.count >= 20 else { return nil }
+    var zone = bytes[19...]
+    if zone.first == UInt8(ascii: ".") { zone = zone.dropFirst().drop { 0x30...0x39 ~= $0 } }
+    guard let year = Self.number(bytes[0..<4]), let month = Self.number(bytes[5..<7]),
+      let day = Self.number(bytes[8..<10]), let hour = Self.number(bytes[11..<13]),
+      let minute = Self.number(bytes[14..<16]), let second = Self.number(bytes[17..<19]),
+      let offset = Self.offset(ofZone: Array(zone))
     else { return nil }
     self.init(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
     guard rfc3339.utf8.prefix(19).elementsEqual(bytes.prefix(19)) else { return nil }
+    milliseconds -= offset.count
+  }
+
+  /// `Z`, or how far the local time is ahead of UTC, such as `+01:00`.
+  private static func offset(ofZone zone: [UInt8]) -> Milliseconds? {
+    if zone == [UInt8(ascii: "Z")] { return .zero }
+    guard zone.count == 6, zone[0] == UInt8(ascii: "+") || zone[0] == UInt8(ascii: "-"), zone[3] == UInt8(ascii: ":"),
+      let hours = number(zone[1..<3]), hours < 24, let minutes = number(zone[4..<6]), minutes < 60
+    else { return nil }
+    let ahead = Milliseconds.seconds((hours * 60 + minutes) * 60)
+    return zone[0] == UInt8(ascii: "-") ? .zero - ahead : ahead
+  }
+
+  private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+    digits.allSatisfy { 0x30...0x39 ~= $0 } ? Int64(String(decoding: digits, as: UTF8.self)) : nil
   }
 }

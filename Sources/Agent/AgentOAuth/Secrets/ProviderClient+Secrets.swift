@@ -50,7 +50,7 @@ extension ProviderClient {
     let answer = ProviderJSON.read(response.body) { answer -> SecretAnswer? in
       guard answer.kind == .object || answer.kind == .array else { return nil }
       if let owner = SecretOwner(answer, by: whoami, sentAt: response.sentAt) { return .confirmed(owner) }
-      let isNamed = answer.hasDuplicateKeys || answer[pointer: whoami.subject]?.idText?.isEmpty == false
+      let isNamed = answer.hasDuplicateKeys || answer[pointer: whoami.subject]?.writtenText?.isEmpty == false
       return isNamed ? .failed(.misconfigured(Self.noSubject)) : .unnamed
     }
     return answer ?? .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: nil))

@@ -17,7 +17,7 @@ package struct SecretOwner: Sendable {
 
   /// Reads an answer; nil if it names no person, or has a member twice: readers disagree on which of two counts.
   init?(_ answer: JSONNode, by whoami: SecretSettings.WhoAmI, sentAt: BootInstant) {
-    guard !answer.hasDuplicateKeys, let subject = Identity.subject(named: answer[pointer: whoami.subject]?.idText)
+    guard !answer.hasDuplicateKeys, let subject = Identity.subject(named: answer[pointer: whoami.subject]?.writtenText)
     else { return nil }
     self.init(subject: subject, sentAt: sentAt)
     displayName = whoami.name.flatMap { answer[pointer: $0]?.string }.flatMap { Self.bounded($0, atMost: 256) }

@@ -40,9 +40,10 @@ package final class AccessCoordinator: Sendable {
 
   /// A program's request. It is in the audit log before a person sees it.
   package func ask(
-    _ addition: PermissionAddition, because reason: String, for caller: EffectiveGrant
+    _ wanted: PermissionAddition, because reason: String, for caller: EffectiveGrant
   ) async throws(AgentFailure) -> Answer {
     guard let name = caller.grants.last, let client = grants.client(of: name) else { throw .caller(.grantRefused) }
+    let addition = try await located(wanted, for: name, caller.permission)
     let id = "acr_" + Base32.encode(environment.entropy.bytes(10))
     // A grant that names no origins covers each one, and still reaches those of its providers alone.
     if caller.permission.covers(addition),
@@ -72,6 +73,22 @@ package final class AccessCoordinator: Sendable {
     // The grant may have ended while the log was written.
     grantsMayHaveEnded()
     return Answer(request: id, status: .waiting)
+  }
+
+  /// Methods of requests are for servers: where the program names none, for those that its grant reaches.
+  private func located(
+    _ wanted: PermissionAddition, for name: String, _ permission: Permission
+  ) async throws(AgentFailure) -> PermissionAddition {
+    guard wanted.origins.isEmpty, !wanted.requestMethods.isEmpty else { return wanted }
+    let allowed = try await vault.read { vault throws(AgentFailure) in
+      try vault.callerGrants.allowedOrigins(for: name)
+    }
+    var addition = wanted
+    addition.origins = allowed.filter { permission.covers(origin: $0) }
+    guard (1...PermissionAddition.mostOrigins).contains(addition.origins.count) else {
+      throw .invalidParameter("/origins", expected: "the origins that it wants to send these requests to")
+    }
+    return addition
   }
 
   /// A person's verdict. `lifetime`: nil for as long as the grant. Returns until when it is allowed; nil if it is not, or has

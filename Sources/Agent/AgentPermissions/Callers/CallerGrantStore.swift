@@ -101,6 +101,12 @@ package struct CallerGrantStore {
     return origins.isSubset(of: try allowedOrigins(of: grant))
   }
 
+  /// The origins that the providers of the grant's accounts list; none if the grant has ended.
+  func allowedOrigins(for name: String) throws(AgentFailure) -> Set<String> {
+    guard let grant = table.current().first(where: { $0.name == name }) else { return [] }
+    return try allowedOrigins(of: grant)
+  }
+
   private func allowedOrigins(of grant: CallerGrant) throws(AgentFailure) -> Set<String> {
     var allowed: Set<String> = []
     for id in grant.accounts {

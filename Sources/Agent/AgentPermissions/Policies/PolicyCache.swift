@@ -15,6 +15,10 @@ package final class PolicyCache: Sendable {
     var documents: [String: PolicyDocument?] = [:]
     /// The name of the policy that each provider configures.
     var names: [ProviderName: String] = [:]
+    /// The service that each provider is, by its name in the catalogue.
+    var services: [ProviderName: String] = [:]
+    /// What was read of these in the catalogue.
+    var reads: [ProviderName: KnownReads?] = [:]
     /// The policies of an organisation by their origin and name. They do not depend on the vault.
     var managed: [ManagedPolicyOrigin: [String: ManagedPolicy]] = [:]
     /// The administrator's files that can't be used and whose policies are not known, by the policies' names.
@@ -55,11 +59,13 @@ package final class PolicyCache: Sendable {
   }
 
   package func fill(
-    _ documents: [String: PolicyDocument?], named names: [ProviderName: String], sourced: SourcedPolicies?
+    _ documents: [String: PolicyDocument?], named names: [ProviderName: String],
+    services: [ProviderName: String] = [:], sourced: SourcedPolicies?
   ) {
     change { state in
       state.documents = documents
       state.names = names
+      (state.services, state.reads) = (services, [:])
       state.source(sourced)
     }
   }
@@ -116,7 +122,24 @@ package final class PolicyCache: Sendable {
 
   func put(_ document: PolicyDocument) { change { $0.documents[document.name] = .some(document) } }
 
-  func setName(_ name: String?, of provider: ProviderName) { change { $0.names[provider] = name } }
+  package func set(_ name: String?, service: String?, of provider: ProviderName) {
+    change { state in
+      state.names[provider] = name
+      state.services[provider] = service
+      state.reads[provider] = nil
+    }
+  }
+
+  /// True if a GET of this URL only reads, as far as the catalogue knows.
+  package func isReading(_ url: HTTPURL, at provider: ProviderName) -> Bool {
+    let reads = state.withLock { state -> KnownReads? in
+      if let known = state.reads[provider] { return known }
+      let read = state.services[provider].flatMap(KnownReads.init(of:))
+      state.reads[provider] = .some(read)
+      return read
+    }
+    return reads?.contains(url) ?? true
+  }
 
   private func change(_ body: (inout State) -> Void) {
     state.withLock { body(&$0) }

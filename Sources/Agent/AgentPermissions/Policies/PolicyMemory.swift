@@ -12,13 +12,16 @@ extension PolicyCache: ProviderWatcher {
   package func fill(from vault: OpenVault) throws {
     let names = vault.providerTable.all.compactMapValues(\.configuration.policy)
     let policies = try vault.records.documents(named: Set(names.values))
-    fill(policies, named: names, sourced: try source.map { source in try vault.sourcedPolicies(of: source) })
+    let services = vault.providerTable.all.compactMapValues(\.configuration.preset)
+    fill(
+      policies, named: names, services: services,
+      sourced: try source.map { source in try vault.sourcedPolicies(of: source) })
   }
 
   package func close() { clear() }
 
   package func providerChanged(_ name: ProviderName, to provider: Provider?) {
-    setName(provider?.configuration.policy, of: name)
+    set(provider?.configuration.policy, service: provider?.configuration.preset, of: name)
   }
 }
 

@@ -239,6 +239,9 @@ extension AccountProfile {
     return if case .reauthenticate = health { false } else { true }
   }
 
+  /// The stored state says that the end of its secret has come. Time may have been set back since.
+  package var isStoredAsEnded: Bool { health == .reauthenticate(reason: TokenMachine.secretExpired) }
+
   /// The state of an account that is not in memory.
   package var restingState: AccountState {
     AccountState(

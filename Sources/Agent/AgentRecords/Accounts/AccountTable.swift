@@ -17,7 +17,7 @@ package final class AccountTable: VaultTable {
   package private(set) var damagedPartitions: Set<PartitionID> = []
   package private(set) var active: AccountID?
   /// The signed-in accounts with a request in the journal when the vault was opened, or with one in doubt: what became
-  /// of it is found out when the account is loaded.
+  /// of it is found out when the account is loaded. So it is with those whose secret ends: the time of now tells.
   let unsettled: Set<AccountID>
   /// The record that names the active account does not open, or the account that it names does not.
   package private(set) var activeIsDamaged = false
@@ -38,7 +38,8 @@ package final class AccountTable: VaultTable {
     let requested = try records.partitions(with: .intent)
     unsettled = Set(
       profiles.values.filter {
-        $0.signInStatus == .signedIn && (requested.contains($0.partition) || $0.health == .unknown)
+        $0.signInStatus == .signedIn
+          && (requested.contains($0.partition) || $0.health == .unknown || $0.secret?.expiresAt != nil)
       }.map(\.id))
     self.profiles = profiles
     index = AccountIndex(of: profiles.values)

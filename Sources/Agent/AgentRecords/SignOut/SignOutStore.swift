@@ -11,7 +11,7 @@ extension OpenVault {
 }
 
 package struct SignedOut: Sendable {
-  var profile: AccountProfile
+  package var profile: AccountProfile
   package var previousState: AccountState
   package var provider: Provider?
   /// Nil if there was no refresh token.

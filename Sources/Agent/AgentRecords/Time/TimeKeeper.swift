@@ -27,6 +27,8 @@ package final class TimeKeeper: ProviderClock {
   private let decisions: DecisionCache
   /// The most running time that a kill or a power cut can take from the record.
   static let recordInterval = Milliseconds.seconds(3600)
+  /// Between two readings of clocks, in whole milliseconds: those that differ by so little agree.
+  private static let readingTime = Milliseconds(10)
   /// Of a `Date`: less is no other time.
   private static let resolution = Milliseconds.seconds(1)
 
@@ -132,7 +134,8 @@ package final class TimeKeeper: ProviderClock {
   /// client may compare and subtract them.
   package func wall(_ instant: Timestamp, of provider: ProviderName) -> Timestamp {
     let machine = machine
-    return instant + (machine.wall - reading(for: provider, at: machine).now)
+    let difference = machine.wall - reading(for: provider, at: machine).now
+    return max(difference, .zero - difference) <= Self.readingTime ? instant : instant + difference
   }
 
   private func reading(
@@ -173,6 +176,11 @@ package final class TimeKeeper: ProviderClock {
     }
     if hasJumped { remember() }
     return elapsed ?? max(.zero, machine.wall - moment.time)
+  }
+
+  /// A moment that no provider confirmed, by the wall clock as it is set now, and what comes `later` than it.
+  package func wall(_ moment: TrustedInstant, later: Milliseconds = .zero) -> Timestamp {
+    clock.wall(ago: elapsed(since: moment), dated: moment.time) + later
   }
 
   /// A provider confirmed an account by the answer to a request that was sent at `sentAt`, in this boot.

@@ -1,21 +1,23 @@
 internal import AgentPorts
+internal import JSONRPC
 internal import Synchronization
 
-/// The requests of one connection that have no answer yet, by the bytes of their ids: at most `limit` of them run, the
-/// others wait in their order (docs/protocol.md, More requests than places).
+/// The requests of one connection that have no answer yet, by their ids as written: at most `limit` of them run, the
+/// others wait in their order (docs/protocol.md, More requests than places). Ids that are equal are one (`RequestIDKey`).
 package final class RequestsInFlight: Sendable {
   package typealias Work = @Sendable () -> Void
 
   /// A request in the queue.
   private final class Waiting: Sendable {
-    let id: [UInt8]?
+    /// Of its entry.
+    let key: [UInt8]?
     let bytes: Int
     let work: Work
     /// Answers the request if it is cancelled before it runs; nil if it runs in any case.
     let cancelled: Work?
 
-    init(id: [UInt8]?, bytes: Int, work: @escaping Work, cancelled: Work?) {
-      self.id = id
+    init(key: [UInt8]?, bytes: Int, work: @escaping Work, cancelled: Work?) {
+      self.key = key
       self.bytes = bytes
       self.work = work
       self.cancelled = cancelled
@@ -34,6 +36,7 @@ package final class RequestsInFlight: Sendable {
 
   private struct State: @unchecked Sendable {
     // UnsafeCurrentTask may be cancelled from anywhere while its task lives; the lock keeps it from outliving that.
+    /// By the keys of their ids.
     var entries: [[UInt8]: Entry] = [:]
     /// Requests that have a place, with notifications.
     var running = 0
@@ -75,13 +78,14 @@ package final class RequestsInFlight: Sendable {
   package var hasRoom: Bool { state.withLock { !$0.isFull } }
 
   package func contains(_ id: UnsafeRawBufferPointer) -> Bool {
-    state.withLock { !$0.entries.isEmpty && $0.entries[Array(id)] != nil }
+    state.withLock { !$0.entries.isEmpty && $0.entries[RequestIDKey.of(id)] != nil }
   }
 
   /// True if a request with this id may be answered at once: none waits before it, and none has its id.
   package func mayOvertake(_ id: UnsafeRawBufferPointer) -> Bool {
     state.withLock { state in
-      state.queue.isEmpty && !state.isStarting && (state.entries.isEmpty || state.entries[Array(id)] == nil)
+      state.queue.isEmpty && !state.isStarting
+        && (state.entries.isEmpty || state.entries[RequestIDKey.of(id)] == nil)
     }
   }
 
@@ -92,15 +96,16 @@ package final class RequestsInFlight: Sendable {
   ///   - bytes: what the request counts in the queue.
   ///   - cancelled: answers the request if it is cancelled before `work`; nil if `work` must be done.
   package func submit(_ id: [UInt8]?, bytes: Int, cancelled: Work? = nil, _ work: @escaping Work) {
+    let key = id.map { RequestIDKey.of($0) }
     let startsNow = state.withLock { state in
       state.unanswered += 1
       if state.running < limit, state.queue.isEmpty, !state.isStarting {
         state.running += 1
-        if let id { state.entries[id] = Entry() }
+        if let key { state.entries[key] = Entry() }
         return true
       }
-      let waiting = Waiting(id: id, bytes: bytes, work: work, cancelled: cancelled)
-      if let id { state.entries[id] = Entry(waiting: waiting) }
+      let waiting = Waiting(key: key, bytes: bytes, work: work, cancelled: cancelled)
+      if let key { state.entries[key] = Entry(waiting: waiting) }
       state.queue.append(waiting)
       state.queuedBytes += bytes
       if state.queuedBytes >= queueBound { state.isFull = true }
@@ -111,8 +116,9 @@ package final class RequestsInFlight: Sendable {
 
   /// Releases the place of a request, just before its answer is queued.
   package func release(_ id: [UInt8]?) {
+    let key = id.map { RequestIDKey.of($0) }
     state.withLock { state in
-      if let id { state.entries[id] = nil }
+      if let key { state.entries[key] = nil }
       state.running -= 1
     }
   }
@@ -154,7 +160,7 @@ package final class RequestsInFlight: Sendable {
       }
       let next = state.queue.removeFirst()
       state.running += 1
-      if let id = next.id { state.entries[id]?.waiting = nil }
+      if let key = next.key { state.entries[key]?.waiting = nil }
       return (next, left(next, &state))
     }
   }
@@ -172,10 +178,10 @@ package final class RequestsInFlight: Sendable {
   /// What cancels a request that begins without a task.
   func cancellation(of id: [UInt8]?) -> Cancellation {
     let cancellation = Cancellation()
-    guard let id else { return cancellation }
+    guard let key = id.map({ RequestIDKey.of($0) }) else { return cancellation }
     let isCancelled = state.withLock { state in
-      state.entries[id]?.cancellation = cancellation
-      return state.entries[id]?.isCancelled == true
+      state.entries[key]?.cancellation = cancellation
+      return state.entries[key]?.isCancelled == true
     }
     if isCancelled { cancellation.cancel() }
     return cancellation
@@ -183,29 +189,30 @@ package final class RequestsInFlight: Sendable {
 
   /// Runs `body` so that `cancel` can cancel it.
   package func run<Result: Sendable>(_ id: [UInt8]?, _ body: () async -> Result) async -> Result {
-    guard let id else { return await body() }
+    guard let key = id.map({ RequestIDKey.of($0) }) else { return await body() }
     return await withUnsafeCurrentTask { task in
       state.withLock { state in
-        if state.entries[id]?.isCancelled == true { task?.cancel() }
-        state.entries[id]?.task = task
+        if state.entries[key]?.isCancelled == true { task?.cancel() }
+        state.entries[key]?.task = task
       }
       let result = await body()
-      state.withLock { $0.entries[id]?.task = nil }
+      state.withLock { $0.entries[key]?.task = nil }
       return result
     }
   }
 
   /// Cancels a request that runs, or answers one that waits.
   package func cancel(_ id: [UInt8]) {
+    let key = RequestIDKey.of(id)
     let (cancellation, waiting, makesRoom) = state.withLock { state -> (Cancellation?, Waiting?, Bool) in
-      state.entries[id]?.isCancelled = true
-      state.entries[id]?.task?.cancel()
-      let cancellation = state.entries[id]?.cancellation
-      guard let waiting = state.entries[id]?.waiting, waiting.cancelled != nil,
+      state.entries[key]?.isCancelled = true
+      state.entries[key]?.task?.cancel()
+      let cancellation = state.entries[key]?.cancellation
+      guard let waiting = state.entries[key]?.waiting, waiting.cancelled != nil,
         let index = state.queue.firstIndex(where: { $0 === waiting })
       else { return (cancellation, nil, false) }
       state.queue.remove(at: index)
-      state.entries[id] = nil
+      state.entries[key] = nil
       return (nil, waiting, left(waiting, &state))
     }
     cancellation?.cancel()
@@ -230,7 +237,7 @@ package final class RequestsInFlight: Sendable {
     cancelAll()
     let dropped = state.withLock { state in
       for waiting in state.queue {
-        if let id = waiting.id { state.entries[id] = nil }
+        if let key = waiting.key { state.entries[key] = nil }
       }
       state.unanswered -= state.queue.count
       state.queuedBytes = 0

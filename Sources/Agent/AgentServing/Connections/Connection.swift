@@ -91,7 +91,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   /// The client will send no more. Its requests are finished and answered before the connection closes.
   public func endOfInput() {
     let isPartial = framer.withWaiting { !Self.isBlank($0) }
-    if isPartial { refuse(FixedErrors.parseError) }
+    if isPartial { refuse(FixedErrors.unfinishedLine) }
     framer.clear()
     lineBegan = nil
     dispatcher.inputEnded()

@@ -6,6 +6,8 @@ internal import JSONRPC
 enum FixedErrors {
   static let parseError = RPCError(
     .parseError, "This line is not JSON. Nothing was done; the connection stays open.")
+  static let unfinishedLine = RPCError(
+    .parseError, "The input ended before the end of this line. Nothing of it was done, and the connection closes.")
   static let invalidRequest = FixedRefusal(
     RPCError(.invalidRequest, "This is not a JSON-RPC 2.0 request. Nothing was done."))
   static let methodNotFound = RPCError(

@@ -18,7 +18,8 @@ extension EventHub: EventPublishing {
     case .accountErased: data = AccountErasedEvent()
     case .accountExpiring(let expiresAt, let left):
       data = AccountExpiringEvent(expiresAt: expiresAt, expiresInSeconds: Int(max(0, left.wholeSeconds)))
-    case .sessionStateChanged(let state, let previous): data = SessionStateChangedEvent(state, previous: previous)
+    case .sessionStateChanged(let state, let previous, let since):
+      return send(SessionStateChangedEvent(state, previous: previous), account, about, at: since)
     case .sessionExpired(let reason): data = SessionExpiredEvent(reason: reason, remedies: [.reauthenticate])
     case .tokenRefreshed(let generation, let expiresAt, let scopes, let resource):
       data = TokenRefreshedEvent(

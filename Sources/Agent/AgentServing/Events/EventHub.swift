@@ -90,9 +90,10 @@ final class EventHub: Sendable {
   /// - Parameters:
   ///   - about: the account of the event, if the event has no `account`.
   ///   - grant: the grant that the event is about; a caller with other grants is not told of it.
+  ///   - at: when it happened, by the wall clock; nil: now.
   ///   - mentions: another account that the event names; a caller whose grant does not cover it gets `otherwise`.
   func send(
-    _ data: any WireEvent, _ account: AccountID?, _ about: AccountID?, of grant: String? = nil,
+    _ data: any WireEvent, _ account: AccountID?, _ about: AccountID?, of grant: String? = nil, at: Timestamp? = nil,
     mentions: AccountID? = nil, otherwise: (any WireEvent)? = nil
   ) {
     state.withLock { state in
@@ -100,7 +101,7 @@ final class EventHub: Sendable {
       state.next += 1
       let event = Event(
         sequence: sequence, type: Swift.type(of: data).type, account: account, about: account ?? about, grant: grant,
-        body: body(sequence, data, account), mentions: mentions,
+        body: body(sequence, data, account, at: at), mentions: mentions,
         discreet: mentions == nil ? nil : otherwise.map { body(sequence, $0, account) })
       state.keep(event)
       for name in state.order { state.deliver(event, to: name, self) }
@@ -108,14 +109,14 @@ final class EventHub: Sendable {
   }
 
   private func body(
-    _ sequence: Int64, _ data: any WireEvent, _ account: AccountID?
+    _ sequence: Int64, _ data: any WireEvent, _ account: AccountID?, at: Timestamp? = nil
   ) -> SharedBytes {
     var writer = JSONWriter(capacity: 256)
     writer.member("epoch", epoch)
     writer.member("sequence", sequence)
     writer.member("type", Swift.type(of: data).type.rawValue)
     writer.member("account", account?.text)
-    writer.member("at", clock.wall().rfc3339)
+    writer.member("at", (at ?? clock.wall()).rfc3339)
     writer.key("data")
     data.write(to: &writer)
     return SharedBytes(writer.finish())

@@ -21,14 +21,12 @@ enum AccountAddHandler: MethodHandler {
     try check(params, at: provider)
     // From here on it is the agent's work: a caller that goes away leaves no account half added.
     let account = try await agent.background.finish { () async throws(AgentFailure) in
-      try await agent.introductions.run { () async throws(AgentFailure) in
-        guard let secret = params.secret else {
-          return try await agent.machineAdmission.add(at: provider, alias: params.alias, by: call.limits)
-        }
-        let given = SecretAdmission.Given(
-          secret: secret, username: params.username, alias: params.alias, expiresAt: params.expiresAt)
-        return try await agent.secretAdmission.add(given, at: provider, by: call.limits)
+      guard let secret = params.secret else {
+        return try await agent.machineAdmission.add(at: provider, alias: params.alias, by: call.limits)
       }
+      let given = SecretAdmission.Given(
+        secret: secret, username: params.username, alias: params.alias, expiresAt: params.expiresAt)
+      return try await agent.secretAdmission.add(given, at: provider, by: call.limits)
     }
     return AccountAdd.Result(account: account)
   }
@@ -69,9 +67,7 @@ enum AccountReplaceHandler: MethodHandler {
     }
     let given = SecretAdmission.Given(secret: params.secret, username: params.username, expiresAt: params.expiresAt)
     let account = try await agent.background.finish { () async throws(AgentFailure) in
-      try await agent.introductions.run { () async throws(AgentFailure) in
-        try await agent.secretAdmission.replace(given, of: params.account)
-      }
+      try await agent.secretAdmission.replace(given, of: params.account)
     }
     return AccountReplace.Result(account: account)
   }

@@ -34,6 +34,10 @@ enum AccessRequestHandler: MethodHandler {
   static func handle(_ params: AccessRequest.Params, _ call: Call) async throws(AgentFailure) -> AccessRequest.Result {
     guard let limits = call.limits else { throw .caller(.noGrant) }
     try call.requireOpenVault()
+    let (methods, capabilities) = (params.methods ?? [], params.capabilities ?? [])
+    guard !(params.origins.isEmpty && methods.isEmpty && capabilities.isEmpty) else {
+      throw .invalidParameter("/origins", expected: "an origin, where no method and no capability is asked for")
+    }
     var origins: [String] = []
     for (index, text) in params.origins.enumerated() {
       guard let origin = RequestTarget.origin(text) else {
@@ -41,13 +45,12 @@ enum AccessRequestHandler: MethodHandler {
       }
       origins.append(origin)
     }
-    for (index, text) in (params.methods ?? []).enumerated() where !isGrantable(text, limits) {
+    for (index, text) in methods.enumerated() where !isGrantable(text, limits) {
       throw .invalidParameter(
         "/methods/\(index)",
         expected: "a method of requests such as POST, or a method of the agent that grants cover, by its name")
     }
-    let addition = PermissionAddition(
-      origins: origins, methods: params.methods ?? [], capabilities: params.capabilities ?? [])
+    let addition = PermissionAddition(origins: origins, methods: methods, capabilities: capabilities)
     let answer = try await call.agent.access.ask(addition, because: params.reason, for: limits)
     let status: WireAccessStatus =
       switch answer.status {

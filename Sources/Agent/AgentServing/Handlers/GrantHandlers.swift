@@ -65,7 +65,15 @@ enum GrantCreateHandler: MethodHandler {
       origins: grant.origins, passOrigins: grant.passOrigins.isEmpty ? nil : grant.passOrigins,
       authorizationDetailTypes: grant.detailTypes,
       capabilities: grant.capabilities.flatMap { $0.isEmpty ? nil : $0 },
-      agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
+      agent: grant.isForAgent ? true : nil, createdAt: call.agent.time.wall(grant.createdAt),
+      expiresAt: call.agent.time.wall(grant.expiresAt, of: grant.createdAt))
+  }
+}
+
+extension TimeKeeper {
+  /// The end of what began at `start`: both are by the wall clock as it is set now.
+  fileprivate func wall(_ end: Timestamp?, of start: TrustedInstant) -> Timestamp? {
+    end.map { wall(start, later: $0 - start.time) }
   }
 }
 
@@ -78,13 +86,15 @@ enum GrantListHandler: MethodHandler {
       vault.callerGrants.grants(madeBy: call.limits)
     }
     return GrantList.Result(
-      grants: grants.map { WireGrant($0, additions: call.agent.callerGrants.additions(of: $0)) })
+      grants: grants.map {
+        WireGrant($0, additions: call.agent.callerGrants.additions(of: $0), time: call.agent.time)
+      })
   }
 }
 
 extension WireGrant {
   /// `additions`: those that still count.
-  init(_ grant: CallerGrant, additions: [CallerGrant.Addition] = []) {
+  init(_ grant: CallerGrant, additions: [CallerGrant.Addition], time: TimeKeeper) {
     self.init(
       grant: grant.name, client: grant.client, accounts: grant.accounts, methods: grant.patterns.map(\.text),
       scopes: grant.scopes, resources: grant.resources,
@@ -92,17 +102,17 @@ extension WireGrant {
       authorizationDetailTypes: grant.detailTypes,
       capabilities: grant.capabilities.flatMap { $0.isEmpty ? nil : $0 },
       agent: grant.isForAgent ? true : nil,
-      additions: additions.isEmpty ? nil : additions.map { WireGrantAddition($0) },
-      createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
+      additions: additions.isEmpty ? nil : additions.map { WireGrantAddition($0, time) },
+      createdAt: time.wall(grant.createdAt), expiresAt: time.wall(grant.expiresAt, of: grant.createdAt))
   }
 }
 
 extension WireGrantAddition {
-  fileprivate init(_ addition: CallerGrant.Addition) {
+  fileprivate init(_ addition: CallerGrant.Addition, _ time: TimeKeeper) {
     self.init(
       origins: addition.content.origins.sorted(), methods: addition.content.methods,
-      capabilities: addition.content.capabilities.sorted(), addedAt: addition.addedAt.time,
-      expiresAt: addition.expiresAt)
+      capabilities: addition.content.capabilities.sorted(), addedAt: time.wall(addition.addedAt),
+      expiresAt: time.wall(addition.expiresAt, of: addition.addedAt))
   }
 }
 

@@ -18,7 +18,10 @@ enum ProviderAddHandler: MethodHandler {
 
   static func handle(_ params: ProviderAdd.Params, _ call: Call) async throws(AgentFailure) -> ProviderAdd.Result {
     await call.agent.lookAgain()
-    return try await call.agent.introductions.run { () async throws(AgentFailure) in try await add(params, call) }
+    let asked = params.issuer ?? params.name.text
+    return try await call.agent.introductions.pass(asked) { () async throws(AgentFailure) in
+      try await add(params, call)
+    }
   }
 
   private static func add(_ params: ProviderAdd.Params, _ call: Call) async throws(AgentFailure) -> ProviderAdd.Result {
@@ -142,7 +145,7 @@ enum ProviderUpdateHandler: MethodHandler {
     await call.agent.lookAgain()
     if let policy = params.policy { try await call.requirePolicy(named: policy) }
     for _ in 0..<mostTries {
-      let stored = try await call.agent.introductions.run { () async throws(AgentFailure) in
+      let stored = try await call.agent.introductions.pass(params.provider.text) { () async throws(AgentFailure) in
         try await update(params, call)
       }
       if let stored { return ProviderUpdate.Result(provider: WireProvider(stored)) }

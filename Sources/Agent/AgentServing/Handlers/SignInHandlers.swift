@@ -192,7 +192,7 @@ enum SignInImportHandler: MethodHandler {
     let agent = call.agent
     // The work is the agent's: a caller that goes away must not lose a token that the provider has rotated.
     let account = try await agent.background.finish { () async throws(AgentFailure) in
-      try await agent.introductions.run { () async throws(AgentFailure) in
+      try await agent.introductions.pass(params.provider.text) { () async throws(AgentFailure) in
         try await agent.signIns.takeOver(
           params.refreshToken, provider: params.provider.text, alias: params.alias, by: call.limits)
       }

@@ -7,27 +7,45 @@ internal import AgentRecords
 internal import AgentSessions
 internal import AgentStore
 internal import AgentWire
+internal import JSONRPC
+
+/// The params of `token.get` and `token.refresh`. A lifetime that the caller names counts for a secret, too; the default
+/// doesn't, so that a secret is served to its end.
+struct TokenParams: WireReadable, AccountScopedParams {
+  var request: WireTokenRequest
+  let namesLifetime: Bool
+
+  var account: AccountSelector {
+    get { request.account }
+    set { request.account = newValue }
+  }
+
+  var minimumLifetime: Milliseconds { .seconds(Int64(request.minimumLifetimeSeconds)) }
+
+  init(from node: JSONNode) throws(ParamsProblem) {
+    request = try WireTokenRequest(from: node)
+    namesLifetime = node["minimumLifetimeSeconds"] != nil
+  }
+}
 
 /// A fresh standard token is answered on the reading thread (`CachedAnswers`); everything else comes here.
 enum TokenGetHandler: MethodHandler {
-  typealias Method = TokenGet
-
-  static func handle(_ params: TokenGet.Params, _ call: Call) async throws(AgentFailure) -> TokenGet.Result {
-    let account = try await call.agent.accounts.actor(params.account)
-    let minimum = Milliseconds.seconds(Int64(params.minimumLifetimeSeconds))
-    // Whoever names no time is served a secret to its end.
-    if params.minimumLifetimeSeconds != usualLifetimeSeconds {
-      try await account.requireSecretLives(for: minimum)
-    }
-    return try await token(of: account, params, .usable(minimumLifetime: minimum), call)
+  enum Method: RPCMethod {
+    typealias Params = TokenParams
+    typealias Result = TokenGet.Result
+    static var info: MethodInfo { TokenGet.info }
   }
 
-  /// The default of the contract.
-  private static let usualLifetimeSeconds = 60
+  static func handle(_ params: TokenParams, _ call: Call) async throws(AgentFailure) -> TokenGet.Result {
+    try await token(params, .usable(minimumLifetime: params.minimumLifetime), call)
+  }
 
   static func token(
-    of account: Account, _ params: WireTokenRequest, _ demand: TokenMachine.Demand, _ call: Call
+    _ named: TokenParams, _ demand: TokenMachine.Demand, _ call: Call
   ) async throws(AgentFailure) -> WireToken {
+    let params = named.request
+    let account = try await call.agent.accounts.actor(params.account)
+    if named.namesLifetime { try await account.requireSecretLives(for: named.minimumLifetime) }
     let key = try call.covered(TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }))
     let answer = try await withTimeout(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in
@@ -41,11 +59,14 @@ enum TokenGetHandler: MethodHandler {
 }
 
 enum TokenRefreshHandler: MethodHandler {
-  typealias Method = TokenRefresh
+  enum Method: RPCMethod {
+    typealias Params = TokenParams
+    typealias Result = TokenRefresh.Result
+    static var info: MethodInfo { TokenRefresh.info }
+  }
 
-  static func handle(_ params: TokenRefresh.Params, _ call: Call) async throws(AgentFailure) -> TokenRefresh.Result {
-    let account = try await call.agent.accounts.actor(params.account)
-    return try await TokenGetHandler.token(of: account, params, .forced, call)
+  static func handle(_ params: TokenParams, _ call: Call) async throws(AgentFailure) -> TokenRefresh.Result {
+    try await TokenGetHandler.token(params, .forced, call)
   }
 }
 

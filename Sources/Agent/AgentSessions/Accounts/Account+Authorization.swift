@@ -41,6 +41,8 @@ extension Account {
       confirmationAge: age, token: PolicyFacts.Token(machine.standardToken, at: now),
       snapshot: nil, stepUpAges: stepUps.ages, stepUpsLeft: stepUps.left, clock: time.clock)
     facts.clockBehind = time.behind
+    facts.providerCanBeAsked = !machine.isConfirmedOnce
+    if facts.state == .reauthenticationRequired { facts.endReason = machine.endReason }
     // The data of a signed-out account is sealed or gone, and it has no token.
     guard profile.signInStatus == .signedIn else {
       facts.state = .signedOut

@@ -43,8 +43,10 @@ extension Account {
       case .stateChanged(let state, let previous):
         loaded?.beginState(at: dependencies.time.now(for:))
         publishSession()
-        dependencies.events.publish(.sessionStateChanged(state, previous: previous), account: id)
-        storeDoubt()
+        dependencies.events.publish(
+          .sessionStateChanged(state, previous: previous, since: loaded?.stateBegan(by: dependencies.time)), account: id
+        )
+        storeWhatTimeChanged()
       }
     }
     publishSession()
@@ -91,12 +93,10 @@ extension Account {
     loaded?.profile = profile
   }
 
-  /// Time alone ended what the disk says of a lost answer, or a secret: stores it, so that the person is told once, and
-  /// not at each start. An exchange that fails has stored what it means before this.
-  private func storeDoubt() {
-    guard let loaded, loaded.machine.health == .unknown || loaded.machine.secretHasEnded(at: clock.boot()),
-      loaded.machine.toldState == .reauthenticationRequired, loaded.profile.restingState != loaded.machine.toldState
-    else { return }
+  /// Time alone ended what the disk says of a lost answer, or ended a secret or gave it back: stores it, so that the person
+  /// is told once, and not at each start. An exchange that fails has stored what it means before this.
+  private func storeWhatTimeChanged() {
+    guard let loaded, loaded.isOvertakenByTime(at: clock.boot()) else { return }
     let (epoch, failed) = (loaded.profile.epoch, FailedExchange(loaded.machine, on: clock))
     dependencies.background.start { [self] in
       let stored = try? await journal.note(failed, epoch: epoch)
@@ -131,6 +131,14 @@ extension Account {
 }
 
 extension Account.Loaded {
+  /// The stored state is another one than time alone has made of it.
+  fileprivate func isOvertakenByTime(at now: BootInstant) -> Bool {
+    guard machine.toldState == .reauthenticationRequired else {
+      return machine.health == .ok && profile.isStoredAsEnded && !machine.secretHasEnded(at: now)
+    }
+    return (machine.health == .unknown || machine.secretHasEnded(at: now)) && profile.restingState != machine.toldState
+  }
+
   /// The state that the machine told begins. A commit that came with the change has dated it, and a restart goes on from
   /// there.
   fileprivate mutating func beginState(at now: (ProviderName) -> Timestamp) {
@@ -140,6 +148,11 @@ extension Account.Loaded {
     } else {
       stateSince = now(profile.provider)
     }
+  }
+
+  /// When the state began that was told last, by the wall clock.
+  fileprivate func stateBegan(by time: TimeKeeper) -> Timestamp? {
+    stateSince.map { time.wall($0, of: profile.provider) }
   }
 
   /// The refresh token of a disabled account is not kept in memory: it is read anew for the next look.

@@ -209,6 +209,8 @@ package actor Account {
     guard let loaded, provider.map({ $0 == loaded.profile.provider }) ?? true else { return }
     tokens.retakeSecret(of: self)
     tokens.publish(of: self)
+    // Time alone ends a secret, and gives it back: subscribers and every view learn of it now.
+    if loaded.profile.kind == .secret { perform([]) }
     renewal.watch(self)
   }
 }

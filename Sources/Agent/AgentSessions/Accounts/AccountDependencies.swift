@@ -41,6 +41,9 @@ package final class AccountDependencies: Sendable {
   package let vault: VaultActor
   package let background: BackgroundWork
   package let gate: ExchangeGate
+  /// The turns of requests that ask a provider before an account of it is stored: a provider that hangs delays its own,
+  /// and no other's.
+  package let introductions: ExchangeGate
   let renewals: RenewalTimer
   package let tokenCache: TokenCache
   package let validTokens: ValidTokens
@@ -59,6 +62,10 @@ package final class AccountDependencies: Sendable {
   package let environment: AgentEnvironment
   package let later: LaterParts
 
+  /// Of the requests in `introductions`, to one provider and in all: each holds a connection and its memory for half a
+  /// minute if nothing answers.
+  private static let (mostForAProvider, mostIntroductions) = (8, 32)
+
   package init(
     vault: VaultActor, tokenCache: TokenCache, validTokens: ValidTokens, decisions: DecisionCache, time: TimeKeeper,
     stepUps: StepUps, background: BackgroundWork, events: any EventPublishing, environment: AgentEnvironment,
@@ -67,6 +74,9 @@ package final class AccountDependencies: Sendable {
     self.vault = vault
     self.background = background
     gate = ExchangeGate(clock: environment.clock, background: background)
+    introductions = ExchangeGate(
+      clock: environment.clock, background: background,
+      queue: ExchangeQueue(mostForAnIssuer: Self.mostForAProvider, mostInAll: Self.mostIntroductions))
     renewals = RenewalTimer(clock: environment.clock, background: background)
     self.tokenCache = tokenCache
     self.validTokens = validTokens

@@ -26,10 +26,18 @@ final class AccountTokens {
     return taken
   }
 
-  /// Takes the account's secret anew, if it holds one: its end or its place may be others now.
+  /// Takes the account's secret anew, if it holds one: its end or its place may be others now. One that has ended is
+  /// served no more.
   func retakeSecret(of account: isolated Account) {
-    guard let taken = takeSecret(of: account), account.loaded?.machine.servesTokens == true else { return }
-    account.loaded?.machine.restore(taken.facts, for: .standard)
+    let taken = takeSecret(of: account)
+    guard account.loaded?.machine.servesTokens == true else { return }
+    if let taken {
+      account.loaded?.machine.restore(taken.facts, for: .standard)
+    } else if account.loaded?.machine.secretHasEnded(at: account.clock.boot()) == true {
+      account.loaded?.machine.retireSecret()
+    } else {
+      return
+    }
     publish(of: account)
   }
 

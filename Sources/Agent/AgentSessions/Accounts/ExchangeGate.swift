@@ -2,6 +2,7 @@ package import AgentCore
 internal import AgentModel
 package import AgentPorts
 package import AgentRecords
+package import AgentStore
 internal import Synchronization
 
 /// The queue in which exchanges wait before they write or send anything (docs/tokens.md, Reconnect). `ExchangeQueue`
@@ -10,7 +11,7 @@ package final class ExchangeGate: Sendable {
   package typealias Ticket = ExchangeQueue.Ticket
 
   fileprivate struct State {
-    var queue = ExchangeQueue()
+    var queue: ExchangeQueue
     var tickets: Ticket = 0
     var waiting: [Ticket: CheckedContinuation<Bool, Never>] = [:]
     var isClosed = false
@@ -18,12 +19,13 @@ package final class ExchangeGate: Sendable {
     var probes: [String: @Sendable () async -> Bool] = [:]
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private let clock: any AgentClock
   private let alarm: Alarm
   private let background: BackgroundWork
 
-  package init(clock: any AgentClock, background: BackgroundWork) {
+  package init(clock: any AgentClock, background: BackgroundWork, queue: ExchangeQueue = ExchangeQueue()) {
+    state = Mutex(State(queue: queue))
     self.clock = clock
     self.background = background
     alarm = Alarm(clock: clock, background: background)
@@ -59,6 +61,17 @@ package final class ExchangeGate: Sendable {
   func leave(_ ticket: Ticket) {
     admit { queue, now in queue.leave(ticket, at: now) }
     planLook()
+  }
+
+  /// Runs `work` in the turn of a caller that waits. Throws if the agent ends first, or if the caller has gone by then.
+  package func pass<Result>(
+    _ issuer: String, _ work: () async throws(AgentFailure) -> Result
+  ) async throws(AgentFailure) -> Result {
+    let ticket = self.ticket()
+    guard await enter(ticket, issuer: issuer, isWanted: true) else { throw .shuttingDown }
+    defer { leave(ticket) }
+    if BackgroundWork.isUnwanted { throw .cancelled }
+    return try await work()
   }
 
   private func admit(_ change: (inout ExchangeQueue, BootInstant) -> [Ticket]) {

@@ -41,6 +41,7 @@ struct SecretConfirmation: UnjournaledExchange {
   }
 
   private func end(_ answer: ProviderClient.SecretAnswer, of account: isolated Account) async {
+    if account.loaded?.machine.secretHasEnded(at: account.clock.boot()) == true { return ended(account) }
     switch answer {
     case .confirmed(let person) where isAccounts(person, account):
       await confirmed(person, account)
@@ -71,9 +72,7 @@ struct SecretConfirmation: UnjournaledExchange {
       account.loaded?.storeError = nil
       account.rareParts.confirmer?.exchangeEnded()
       account.adopt(stored.rights)
-      guard let taken = account.tokens.takeSecret(of: account) else {
-        return await failed(.reauthenticate(reason: TokenMachine.secretExpired), account)
-      }
+      guard let taken = account.tokens.takeSecret(of: account) else { return ended(account) }
       let effects = account.loaded?.machine.exchangeSucceeded(
         attempt: attempt.number, token: taken.facts, at: account.clock.boot())
       account.tokens.publish(of: account)
@@ -83,6 +82,14 @@ struct SecretConfirmation: UnjournaledExchange {
       account.noteStoreError(error)
       await failed(.store, account)
     }
+  }
+
+  /// Its end came meanwhile, and no answer changes that.
+  private func ended(_ account: isolated Account) {
+    guard isCurrent(account) else { return }
+    let effects = account.loaded?.machine.secretEnded(attempt: attempt.number)
+    account.tokens.publish(of: account)
+    account.perform(effects ?? [])
   }
 
   private func failed(_ failure: ExchangeFailure, _ account: isolated Account) async {

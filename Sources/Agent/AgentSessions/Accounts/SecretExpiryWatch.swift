@@ -20,7 +20,7 @@ package final class SecretExpiryWatch: Sendable {
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
   }
 
-  /// Tells what is due, and plans the next look: after a start, an unlock and a new end.
+  /// Tells what is due, and plans the next look: after a start, an unlock and a new end, and when the time was set.
   package func look() async {
     if let next = await tellDue() { alarm.set(next) { await self.tellDue() } }
   }
@@ -42,7 +42,12 @@ package final class SecretExpiryWatch: Sendable {
       if let due = ExpiryReminder.due(end, told: told, at: now), await tell(due, of: profile, left: end - now) {
         told = due
       }
-      guard let moment = ExpiryReminder.next(end, told: told) else { continue }
+      // The account itself tells that its secret has ended, or that time was set back before the end.
+      let hasEnded = end <= now
+      if hasEnded ? profile.health == .ok : profile.isStoredAsEnded {
+        try? await accounts.account(profile.id).settle()
+      }
+      guard let moment = ExpiryReminder.next(end, told: told) ?? (hasEnded ? nil : end) else { continue }
       let at = clock.boot() + min(max(moment - now, Self.shortestPause), Self.longestSleep)
       next = next.map { min($0, at) } ?? at
     }
@@ -58,9 +63,7 @@ package final class SecretExpiryWatch: Sendable {
       try vault.journal.remind(due, of: profile)
     }
     guard let isFirst else { return false }
-    if due == .end {
-      try? await accounts.account(profile.id).settle()
-    } else if isFirst, let end = profile.secret?.expiresAt {
+    if due != .end, isFirst, let end = profile.secret?.expiresAt {
       dependencies.events.publish(.accountExpiring(expiresAt: end, left: left), account: profile.id)
     }
     return true

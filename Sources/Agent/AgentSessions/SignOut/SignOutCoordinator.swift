@@ -148,7 +148,9 @@ package struct SignOutCoordinator: Sendable {
     let (id, events) = (job.account.id, dependencies.events)
     switch effect {
     case .tellState where done.previousState == .signedOut: break  // a hard sign-out after a soft one
-    case .tellState: events.publish(.sessionStateChanged(.signedOut, previous: done.previousState), account: id)
+    case .tellState:
+      let since = done.profile.stateSince.map { dependencies.time.wall($0, of: done.profile.provider) }
+      events.publish(.sessionStateChanged(.signedOut, previous: done.previousState, since: since), account: id)
     case .tellSwitched: events.publish(.accountSwitched(active: nil, previous: id), account: id)
     case .send(let entry):
       guard let entry = job.entries[entry] else { return }

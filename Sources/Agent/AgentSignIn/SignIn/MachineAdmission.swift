@@ -29,6 +29,15 @@ package struct MachineAdmission: Sendable {
         try vault.directory.requirePossible(alias, at: configuration.name)
       }
     }
+    return try await dependencies.introductions.pass(configuration.issuer) { () async throws(AgentFailure) in
+      try await add(by: grant, at: provider, alias: alias, by: limits)
+    }
+  }
+
+  private func add(
+    by grant: MachineGrant, at provider: Provider, alias: Alias?, by limits: EffectiveGrant?
+  ) async throws(AgentFailure) -> AccountID {
+    let configuration = provider.configuration
     try await admission.groups.requireWritable()
     let device = try provider.deviceKey(by: dependencies.environment.keys)
     let hold = await admission.hold(provider)

@@ -67,21 +67,35 @@ package struct SecretAdmission: Sendable {
     _ given: Given, at provider: Provider, for expected: AccountID?, _ event: AuditEntry.Event,
     by limits: EffectiveGrant? = nil
   ) async throws(AgentFailure) -> AccountID {
-    let configuration = provider.configuration
-    let secret = try Self.checked(given.secret)
-    if let end = given.expiresAt, end <= dependencies.time.calendarTime(of: configuration.name) {
+    var given = given
+    given.secret = try Self.checked(given.secret)
+    if let end = given.expiresAt, end <= dependencies.time.calendarTime(of: provider.configuration.name) {
       throw .invalidParameter("/expiresAt", expected: "an instant that is still to come")
     }
+    guard provider.configuration.secret?.whoami != nil else {
+      return try await admitChecked(given, at: provider, for: expected, event, by: limits)
+    }
+    return try await dependencies.introductions.pass(provider.configuration.issuer) {
+      [given] () async throws(AgentFailure) in
+      try await admitChecked(given, at: provider, for: expected, event, by: limits)
+    }
+  }
+
+  private func admitChecked(
+    _ given: Given, at provider: Provider, for expected: AccountID?, _ event: AuditEntry.Event,
+    by limits: EffectiveGrant?
+  ) async throws(AgentFailure) -> AccountID {
+    let configuration = provider.configuration
     try await admission.groups.requireWritable()
     let hold = await admission.hold(provider)
     defer { hold.end() }
-    let (identity, owner) = try await owner(of: secret, given.username, at: provider)
+    let (identity, owner) = try await owner(of: given.secret, given.username, at: provider)
     if BackgroundWork.isUnwanted { throw .cancelled }
     let asked = Admission(
       identity: identity, provider: configuration.name, issuedBy: provider.issuingClient, alias: given.alias,
       displayName: owner.displayName, email: owner.email,
       grant: GrantRecord(
-        refreshToken: secret, generation: 1, memory: GrantMemory(health: .ok), scopes: ScopeSet([]),
+        refreshToken: given.secret, generation: 1, memory: GrantMemory(health: .ok), scopes: ScopeSet([]),
         refreshTokenExpiresAt: given.expiresAt),
       idToken: nil, tokens: AccessTokens([]), told: owner.rights(source: .signIn), sentAt: owner.sentAt,
       expected: expected, covered: limits?.permission.accounts, kind: .secret,

@@ -254,8 +254,9 @@ struct SignInAdmission: Sendable {
         .accountAdded(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
         account: profile.id)
     } else if admitted.previousState != profile.restingState {
+      let since = profile.stateSince.map { dependencies.time.wall($0, of: profile.provider) }
       dependencies.events.publish(
-        .sessionStateChanged(profile.restingState, previous: admitted.previousState), account: profile.id)
+        .sessionStateChanged(profile.restingState, previous: admitted.previousState, since: since), account: profile.id)
     }
     if !admitted.isNew, let rightsChange = admitted.rightsChange, rightsChange.isChanged {
       dependencies.events.publish(.snapshotChanged(rightsChange.rights.snapshot), account: profile.id)

@@ -10,7 +10,8 @@ package enum AgentEvent: Sendable {
   case accountErased
   /// Its secret ends soon.
   case accountExpiring(expiresAt: Timestamp, left: Milliseconds)
-  case sessionStateChanged(AccountState, previous: AccountState)
+  /// `since`: when the state began, by the wall clock; nil for now.
+  case sessionStateChanged(AccountState, previous: AccountState, since: Timestamp?)
   /// The person must sign in.
   case sessionExpired(reason: String)
   case tokenRefreshed(generation: UInt64, expiresAt: Timestamp, scopes: ScopeSet, resource: String?)

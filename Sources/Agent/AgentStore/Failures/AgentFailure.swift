@@ -275,7 +275,8 @@ extension AgentFailure {
     case .unapproved(.declined(let left), _): left
     case .stepUpWanted(_, .paused(let pause)?): pause
     case .overloaded(_, let pause), .token(.offline(_, let pause), _), .token(.unavailable(let pause), _),
-      .token(.noAnswer(.ended(let pause)), _), .token(.noAnswer(.inDoubt(let pause)), _):
+      .token(.noAnswer(.ended(let pause)), _), .token(.noAnswer(.inDoubt(let pause)), _),
+      .token(.noAnswer(.unclear(let pause)), _):
       pause
     case .subjectToken(_, _, let pause, _): pause
     case .token(.noAnswer(.stillWaiting), _): .seconds(1)

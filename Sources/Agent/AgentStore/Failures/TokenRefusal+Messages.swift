@@ -15,8 +15,8 @@ extension TokenMachine.Refusal {
       """
     case .reauthenticate(TokenMachine.outcomeUnknown):
       """
-      No answer came to a refresh, so the provider may have spent this account's refresh token. Sign in again; the \
-      account and its data are kept.
+      No answer came to a refresh, or one that leaves its outcome open, so the provider may have spent this account's \
+      refresh token. Sign in again; the account and its data are kept.
       """
     case .reauthenticate(TokenMachine.unexplainedRefusal):
       """
@@ -104,6 +104,11 @@ extension TokenMachine.Refusal {
       """
       No answer came to the last refresh, so it is not known whether the provider took it. The session is kept: once \
       the provider answers again, the agent sends the refresh once more. Try again later.
+      """
+    case .noAnswer(.unclear):
+      """
+      The provider answered the last refresh with an error, or with what can't be read, which leaves open whether it took \
+      the refresh token. The session is kept: the agent sends the refresh once more. Try again later.
       """
     case .store: StoreFailure.inputOutput.message
     }

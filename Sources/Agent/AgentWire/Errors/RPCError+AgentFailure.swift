@@ -47,6 +47,7 @@ extension AgentFailure {
     case .token(.store, _): StoreFailure.inputOutput.wireReason
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
     case .subjectToken(let fault, _, _, _): fault.rawValue
+    case .token(.noAnswer(.unclear), _): TokenMachine.outcomeUnknown
     case .token(.noAnswer, _), .provider(.document(.unavailable(status: 0, _))): "noAnswer"
     case .wouldNarrow: "wouldNarrow"
     case .identityLacks(let lack, _): lack.rawValue

@@ -36,7 +36,10 @@ extension ProviderConfiguration {
     try changes.requireMembers(of: .secret)
     try applyConnections(changes)
     guard !allowedOrigins.isEmpty else { throw .invalidParameter("/allowedOrigins", expected: "one origin at least") }
-    if let value = changes.tenant?.value { tenant = .value(value) }
+    if let rule = changes.tenant {
+      guard let value = rule.value else { throw .invalidParameter("/tenant", expected: "the value of the tenant") }
+      tenant = .value(value)
+    }
     if let policy = changes.policy { self.policy = policy }
     if let preset {
       self.preset = preset.name

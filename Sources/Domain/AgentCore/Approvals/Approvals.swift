@@ -10,13 +10,13 @@ public struct Approvals: Hashable, Sendable {
   /// After a no: a program that asks in a loop must not wear the person down.
   public static let refusalPause = Milliseconds.seconds(60)
 
-  /// What makes two requests the same.
+  /// What makes two requests the same: a yes counts for one account. A no counts for all accounts of the grant (`Refusal`).
   public struct Request: Hashable, Sendable {
     public var grant: String
     public var account: AccountID
     public var method: String
     /// For comparison.
-    private var url: String
+    fileprivate var url: String
 
     public init(grant: String, account: AccountID, method: String, url: HTTPURL) {
       self.grant = grant
@@ -89,10 +89,19 @@ public struct Approvals: Hashable, Sendable {
     var capability: String
   }
 
+  /// What a person refused. The account is no part of it: a program must not ask again with another account of its grant.
+  private struct Refusal: Hashable {
+    var grant: String
+    var method: String
+    var url: String
+
+    init(of request: Request) { (grant, method, url) = (request.grant, request.method, request.url) }
+  }
+
   /// In the order in which they came.
   public private(set) var entries: [Entry] = []
   private var allowances: [Allowance: ApprovalMachine.Basis] = [:]
-  private var refusals: [Request: BootInstant] = [:]
+  private var refusals: [Refusal: BootInstant] = [:]
 
   public init() {}
 
@@ -125,7 +134,7 @@ public struct Approvals: Hashable, Sendable {
     refusals = refusals.filter { $0.value > now }
     let request = wish.request
     if wish.capabilities.allSatisfy({ isAllowed($0, of: request.account, for: request.grant) }) { return .allowed }
-    if let until = refusals[request] { return .refused(left: until - now) }
+    if let until = refusals[Refusal(of: request)] { return .refused(left: until - now) }
     if let place = entries.firstIndex(where: { $0.wish.request == request && !$0.machine.hasEnded }) {
       guard entries[place].machine.askers.count < Self.mostAskers else { return .full }
       return entries[place].machine.joined(by: asker) ? .joins(entries[place].id) : .isNew
@@ -232,7 +241,7 @@ public struct Approvals: Hashable, Sendable {
       allowances[Allowance(grant: request.grant, account: request.account, capability: shown)] = basis
       return nil
     case .keepRefusal:
-      refusals[request] = now + Self.refusalPause
+      refusals[Refusal(of: request)] = now + Self.refusalPause
       return nil
     }
   }

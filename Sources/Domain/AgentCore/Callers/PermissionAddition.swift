@@ -1,5 +1,8 @@
 /// What a person adds to a grant for a while (docs/approvals.md, Access).
 public struct PermissionAddition: Hashable, Sendable {
+  /// The contract's bound.
+  public static let mostOrigins = 64
+
   /// In their normal form.
   public var origins: Set<String>
   /// Methods of requests, which an AI agent may send to these origins where no capability names them.

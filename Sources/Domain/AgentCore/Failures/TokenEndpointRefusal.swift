@@ -83,6 +83,12 @@ public enum ExchangeFailure: Hashable, Sendable {
     }
   }
 
+  /// An answer came, such as an error of the server, and it leaves open what the provider did.
+  public var isUnclearAnswer: Bool {
+    guard case .unknownOutcome(let reason, _) = self else { return false }
+    return reason.hasPrefix("status") || ["unreadableAnswer", "tooLarge", "malformed"].contains(reason)
+  }
+
   /// A portal, a proxy or a lack of network may be the cause, which a change of the network ends.
   public var mayComeFromTheNetwork: Bool {
     switch self {

@@ -56,23 +56,22 @@ extension PolicyEvaluation {
       switch failure.reason {
       case .unknownCapability, .policyError, .sensitivityTooHigh: true
       case .forbidden: failure.facts.isEmpty
-      case .snapshotMissing: lacksEntitlementsForGood(failure)
+      case .snapshotMissing: lacksRightsForGood(failure)
       default: false
       }
     }
   }
 
-  /// The capability hangs on entitlements, and no answer of the provider reports any.
-  private func lacksEntitlementsForGood(_ failure: Decision.Failure) -> Bool {
-    guard facts.snapshot?.learnsEntitlements == false, case .words(let missing)? = failure.facts["missing"] else {
-      return false
-    }
-    return missing.contains("entitlements")
+  /// The capability hangs on rights that no answer of the provider reports.
+  private func lacksRightsForGood(_ failure: Decision.Failure) -> Bool {
+    guard case .words(let missing)? = failure.facts["missing"] else { return false }
+    return missing.contains("entitlements") && facts.snapshot?.learnsEntitlements == false
+      || missing.contains("roles") && !facts.providerCanBeAsked
   }
 
   private func remedy(_ failure: Decision.Failure) -> Decision.Remedy? {
     switch failure.reason {
-    case .snapshotMissing where lacksEntitlementsForGood(failure): .administrator
+    case .snapshotMissing where lacksRightsForGood(failure): .administrator
     case .stepUpRequired: .stepUp
     // Only time helps.
     case .budgetExceeded: nil
@@ -89,10 +88,10 @@ extension PolicyEvaluation {
     }
   }
 
-  /// The remedy that brings a current answer from the provider.
+  /// The remedy that brings a current answer from the provider; where nothing asks it, a key that the person gives.
   private var contact: Decision.Remedy {
     switch facts.state {
-    case .active, .offlineStale: .connect
+    case .active, .offlineStale: facts.providerCanBeAsked ? .connect : .reauthenticate
     case .interactionRequired: .interact
     case .reauthenticationRequired, .signedOut: .reauthenticate
     case .locked: .administrator

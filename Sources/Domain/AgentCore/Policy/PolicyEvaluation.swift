@@ -47,7 +47,8 @@ struct PolicyEvaluation {
     switch facts.state {
     case .locked: fail(.state, .accountLocked)
     case .signedOut: fail(.state, .signedOut)
-    case .reauthenticationRequired: fail(.state, .reauthenticationRequired)
+    case .reauthenticationRequired:
+      fail(.state, .reauthenticationRequired, facts.endReason.map { ["because": Decision.Fact.word($0)] } ?? [:])
     case .active, .offlineStale, .interactionRequired: break
     }
     if facts.confirmationAge == nil && facts.state != .signedOut { fail(.state, .neverAuthenticated) }

@@ -41,6 +41,10 @@ public struct PolicyFacts: Hashable, Sendable {
   }
 
   public var state: State
+  /// Why the account's session is over, as error 2004 tells it; nil if it is not, or if that is only assumed.
+  public var endReason: String?
+  /// False if nothing ever asks the provider about the account: only a key that the person gives confirms it.
+  public var providerCanBeAsked = true
   /// True if the account's provider is known to be reachable. Unknown counts as offline; other providers do not count.
   public var isOnline: Bool
   /// Time since the provider last confirmed the account; nil: it never did.

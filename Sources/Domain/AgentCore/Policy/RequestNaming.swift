@@ -6,12 +6,16 @@ public enum RequestNaming: Hashable, Sendable {
   case none
   /// These name it, and each of them must allow it; the closest first.
   case capabilities([String])
+  /// Each of these must allow it, but none permits it to an AI agent: their rules are about what is below the path, so the
+  /// caller's grant has to cover it as well. The closest first.
+  case restricting([String])
   /// The policy can't be read, so nothing is known of what it names: denied (P1).
   case unreadable
 
   /// - Parameters:
   ///   - method: `WebSocketMethod.name` for a WebSocket.
-  ///   - isForAgent: the request is an AI agent's. A rule about GET does not give it a WebSocket: `.none`.
+  ///   - isForAgent: the request is an AI agent's. A rule about GET does not give it a WebSocket: `.none`. A rule about
+  ///     `/items/*` does not give it `/items`: `.restricting`.
   /// - Throws: `RequestPath.Refusal` for a path that servers read in two ways, at an origin that the policy names.
   public init(
     of method: String, _ url: HTTPURL, isForAgent: Bool, under policy: PolicyEngine.Policy
@@ -33,7 +37,8 @@ public enum RequestNaming: Hashable, Sendable {
         // Rules about the handshake bind it, too.
         names = naming([method, WebSocketMethod.ofHandshake])
       }
-      self = names.isEmpty ? .none : .capabilities(names)
+      let isPermitted = !isForAgent || document.requestRules.cover(method, at: url.origin, path)
+      self = names.isEmpty ? .none : isPermitted ? .capabilities(names) : .restricting(names)
     }
   }
 

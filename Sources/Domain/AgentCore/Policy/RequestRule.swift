@@ -65,7 +65,15 @@ public struct RequestRule: Hashable, Sendable {
       }
     }
 
+    /// Whether a rule of this pattern permits a request of the path: `/items/*` covers what is below `/items`, and not
+    /// `/items`, where a POST often makes a new item.
     public func covers(_ path: RequestPath) -> Bool {
+      restricts(path) && (start != "" || segments.isEmpty || path.segments.count > segments.count)
+    }
+
+    /// Whether a rule of this pattern restricts a request of the path: `/items/*` restricts `/items` as well, since many
+    /// servers take `/items` and `/items/` for one.
+    public func restricts(_ path: RequestPath) -> Bool {
       guard path.segments.count >= segments.count,
         zip(segments, path.segments).allSatisfy({ mine, its in mine == nil || mine == its })
       else { return false }
@@ -107,11 +115,17 @@ struct RequestRules: Hashable, Sendable {
 
   func hasSome(at origin: String) -> Bool { byOrigin[origin] != nil }
 
-  /// The capabilities that name a request by one of these methods, each once: the one with the closest path first, of equal ones by name.
+  /// True if a rule permits the request.
+  func cover(_ method: String, at origin: String, _ path: RequestPath) -> Bool {
+    byOrigin[origin]?.contains { $0.rule.methods.contains(method) && $0.rule.path.covers(path) } ?? false
+  }
+
+  /// The capabilities that restrict a request by one of these methods, each once: the one with the closest path first, of
+  /// equal ones by name.
   func capabilities(naming methods: Set<String>, at origin: String, _ path: RequestPath) -> [String] {
     var closest: [String: RequestRule.Pattern] = [:]
     for named in byOrigin[origin] ?? []
-    where !named.rule.methods.isDisjoint(with: methods) && named.rule.path.covers(path) {
+    where !named.rule.methods.isDisjoint(with: methods) && named.rule.path.restricts(path) {
       if closest[named.capability].map({ named.rule.path.isCloser(than: $0) }) ?? true {
         closest[named.capability] = named.rule.path
       }

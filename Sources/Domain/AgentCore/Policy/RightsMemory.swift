@@ -88,7 +88,9 @@ public struct RightsMemory: Hashable, Sendable {
     source = update.source
     revision += 1
     let now = snapshot
-    let isChanged = now.roles != before.roles || now.scopes != before.scopes || now.entitlements != before.entitlements
+    // The names alone: that the provider told others, which are not kept, changes nothing that is told of the snapshot.
+    let isChanged =
+      now.roles != before.roles || now.scopes.names != before.scopes.names || now.entitlements != before.entitlements
     if isChanged { version += 1 }
     return isChanged
   }

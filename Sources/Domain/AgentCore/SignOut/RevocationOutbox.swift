@@ -74,11 +74,15 @@ public enum RevocationOutbox {
   public static func verdict(
     _ answer: Answer, toOwnRequest isOwnRequest: Bool = false, attempts: Int, jitter: Double
   ) -> Verdict {
+    // No rule says what stands in the body of its answer: the status alone counts.
+    if isOwnRequest, case .response(let status, _, let pause) = answer {
+      switch status {
+      case 200..<300, 404, 410: return .confirmed
+      case 401, 403: return .refusedForGood
+      default: return again(after: pause, attempts: attempts, jitter: jitter)
+      }
+    }
     switch answer {
-    case .response(200..<300, _, _) where isOwnRequest, .response(404, _, _) where isOwnRequest,
-      .response(410, _, _) where isOwnRequest:
-      return .confirmed
-    case .response(401, _, _) where isOwnRequest, .response(403, _, _) where isOwnRequest: return .refusedForGood
     // RFC 7009 §2.2 has 200; some servers say 204.
     case .response(200..<300, nil, _), .response(200..<300, ""?, _): return .confirmed
     case .response(200..<300, let error?, _) where errorsOfTheToken.contains(error),
@@ -88,11 +92,16 @@ public enum RevocationOutbox {
     // 401 and 403 concern the client's permission and say nothing about the token.
     case .response(401, _, _), .response(403, _, _): return .refused(after: parked)
     case .response(200..<500, let error?, _) where errorsOfTheClient.contains(error): return .refused(after: parked)
-    case .response(_, _, let pause?): return .again(after: min(max(pause, shortest), longest))
-    case .response, .none:
-      let ceiling = min(longest, shortest * (Int64(1) << min(max(attempts - 1, 0), 12)))
-      // At least half of the ceiling, so that a failing server gets a pause.
-      return .again(after: Milliseconds(ceiling.count / 2 + Int64(Double(ceiling.count / 2) * jitter)))
+    case .response(_, _, let pause): return again(after: pause, attempts: attempts, jitter: jitter)
+    case .none: return again(after: nil, attempts: attempts, jitter: jitter)
     }
+  }
+
+  /// - Parameter pause: as the server told it; nil: it told none.
+  private static func again(after pause: Milliseconds?, attempts: Int, jitter: Double) -> Verdict {
+    if let pause { return .again(after: min(max(pause, shortest), longest)) }
+    let ceiling = min(longest, shortest * (Int64(1) << min(max(attempts - 1, 0), 12)))
+    // At least half of the ceiling, so that a failing server gets a pause.
+    return .again(after: Milliseconds(ceiling.count / 2 + Int64(Double(ceiling.count / 2) * jitter)))
   }
 }

@@ -1,10 +1,10 @@
 public import AgentModel
 
-/// Admits exchanges, at most two an issuer and four in all; an exchange that a caller waits for comes first
-/// (docs/tokens.md, Reconnect). A pure value; tickets are the caller's.
+/// Admits exchanges, at most two an issuer and four in all, or as many as its owner says; an exchange that a caller waits
+/// for comes first (docs/tokens.md, Reconnect). A pure value; tickets are the caller's.
 ///
 /// A provider that hangs must not stop the others: an exchange that takes longer than `patience` no longer counts
-/// against the four, and still counts against its issuer's two.
+/// against the total, and still counts against its issuer's.
 ///
 /// An issuer whose answer did not come in time is *silent*: an exchange there that no caller waits for would only lose
 /// its answer too. It waits until the issuer answers anything, which the agent asks for with growing pauses.
@@ -37,12 +37,17 @@ public struct ExchangeQueue: Sendable {
   public static let silencePause = Milliseconds.seconds(15)
   public static let longestSilencePause = Milliseconds.seconds(300)
 
+  private let mostForAnIssuer: Int
+  private let mostInAll: Int
   private var silent: [String: Silence] = [:]
   private var running: [Ticket: Running] = [:]
   /// In the order in which they came.
   private var line: [Waiting] = []
 
-  public init() {}
+  public init(mostForAnIssuer: Int = Self.mostForAnIssuer, mostInAll: Int = Self.mostInAll) {
+    self.mostForAnIssuer = mostForAnIssuer
+    self.mostInAll = mostInAll
+  }
 
   public var waitingCount: Int { line.count }
   public var silentCount: Int { silent.count }
@@ -133,12 +138,12 @@ public struct ExchangeQueue: Sendable {
   }
 
   private func hasRoom(at issuer: String) -> Bool {
-    running.values.count { $0.issuer == issuer } < Self.mostForAnIssuer
+    running.values.count { $0.issuer == issuer } < mostForAnIssuer
   }
 
   private mutating func admit(at now: BootInstant) -> [Ticket] {
     var admitted: [Ticket] = []
-    while running.values.count(where: { now < $0.since + Self.patience }) < Self.mostInAll {
+    while running.values.count(where: { now < $0.since + Self.patience }) < mostInAll {
       let next = line.firstIndex { $0.isWanted && mayGo($0) } ?? line.firstIndex { mayGo($0) }
       guard let next else { break }
       let entry = line.remove(at: next)

@@ -15,7 +15,8 @@ extension GrantState {
     // It was not sent: the right to a replay is as before.
     guard failure != .graceElapsed else { return set(.unknown) }
     replay.answerWasLost(
-      sentAt: attempt.startedAt, wasReplay: attempt.isReplay, notBefore: retryAfter ?? .zero, at: now, jitter: jitter)
+      sentAt: attempt.startedAt, wasReplay: attempt.isReplay, isUnclear: failure.isUnclearAnswer,
+      notBefore: retryAfter ?? .zero, at: now, jitter: jitter)
     let effects = set(.unknown)
     // A server that has trouble is not asked again at once: the replay would meet the same trouble.
     if reason.hasPrefix("status") {
@@ -59,9 +60,11 @@ extension GrantState {
         replay.giveBack()  // the provider did not serve the request
         length = max(length, replay.pause(at: now))
       }
-      // A caller that waits is told the provider's own time.
-      let callers = retryAfter.map { max($0, Backoff.shortest) } ?? Backoff.forCallers(length, jitter: jitter)
-      pause.hold(failure, for: length, callers: callers, at: now)
+      // A caller that waits is told the provider's own time, and of a secret when the next question may be asked.
+      let callers = max(
+        retryAfter.map { max($0, Backoff.shortest) } ?? Backoff.forCallers(length, jitter: jitter),
+        restOfMinute(after: attempt, at: now))
+      pause.hold(failure, for: max(length, callers), callers: callers, at: now)
       return [.persistHealth]
     case .unknownOutcome:
       // Refresh tokens are not rotated, so that the lost answer cost nothing.

@@ -76,17 +76,21 @@ public struct GrantState: Sendable {
     case .reauthenticate(let reason):
       let isRevocable = Self.revocableReasons.contains(reason)
       let pause = Self.pauseWhenAsked[reason]
-      if !isRevocable || !mayAskAgain(demand, since: heardAt, whenAsked: pause, at: now) {
+      if !isRevocable || !mayAskAgain(demand, since: heardAt, whenForced: recheckWhenForced, whenAsked: pause, at: now)
+      {
         return .reauthenticate(reason: reason)
       }
     case .unknown where !mayReplay(at: now):  // I4
-      if let replayAt = lastReplay(at: now) { return .noAnswer(.inDoubt(retryAfter: replayAt - now)) }
+      if let replayAt = lastReplay(at: now) {
+        let isUnclear = replay.lost?.hasUnclearAnswer == true
+        return .noAnswer(isUnclear ? .unclear(retryAfter: replayAt - now) : .inDoubt(retryAfter: replayAt - now))
+      }
       return .reauthenticate(reason: TokenMachine.outcomeUnknown)
     case .locked:
       if !mayAskAgain(demand, since: heardAt, whenAsked: TokenMachine.recheckWhenAsked, at: now) { return .locked }
     case .misconfigured(let error):
       if !mayAskAgain(
-        demand, since: heardAt, whenForced: TokenMachine.recheckConfiguration,
+        demand, since: heardAt, whenForced: holdsSecret ? recheckWhenForced : TokenMachine.recheckConfiguration,
         whenAsked: TokenMachine.recheckWhenAsked, at: now)
       {
         return .misconfigured(error)
@@ -114,6 +118,18 @@ public struct GrantState: Sendable {
     case .unknown: !mayReplay(at: now)
     case .reauthenticate, .locked, .misconfigured, .signedOut: true
     }
+  }
+
+  private var holdsSecret: Bool { replay.rule.secrets != nil }
+
+  /// The pause after which a caller that forces an exchange may reach a provider that refused the grant.
+  private var recheckWhenForced: Milliseconds {
+    holdsSecret ? TokenMachine.recheckSecret : TokenMachine.recheckWhenForced
+  }
+
+  /// The rest of the minute in which no other question about a secret follows this one; zero for other grants.
+  func restOfMinute(after attempt: TokenMachine.Attempt, at now: BootInstant) -> Milliseconds {
+    holdsSecret ? max(.zero, attempt.startedAt + TokenMachine.recheckSecret - now) : .zero
   }
 
   /// - Parameters:

@@ -12,6 +12,8 @@ struct Replay {
     var lostReplays = 0
     /// A replay is in flight, or was answered.
     var replayIsSpent = false
+    /// An answer came to the last of them, and leaves the outcome open.
+    var hasUnclearAnswer = false
   }
 
   var rule: ProviderConfiguration.RefreshRule
@@ -25,9 +27,11 @@ struct Replay {
 
   // MARK: what happens
 
-  /// The answer of a request, or of its replay, did not come. `notBefore`: the pause that the provider asked for.
+  /// The answer of a request, or of its replay, did not come, or leaves the outcome open (`isUnclear`). `notBefore`: the
+  /// pause that the provider asked for.
   mutating func answerWasLost(
-    sentAt: BootInstant?, wasReplay: Bool, notBefore: Milliseconds = .zero, at now: BootInstant, jitter: Double
+    sentAt: BootInstant?, wasReplay: Bool, isUnclear: Bool = false, notBefore: Milliseconds = .zero,
+    at now: BootInstant, jitter: Double
   ) {
     var lost = lost ?? LostRequest(sentAt: sentAt, replayAt: now)
     if wasReplay {
@@ -37,6 +41,7 @@ struct Replay {
       lost = LostRequest(sentAt: sentAt, replayAt: now)
     }
     lost.replayAt = now + max(notBefore, Self.pauseBeforeReplay(number: lost.lostReplays + 1, jitter: jitter))
+    lost.hasUnclearAnswer = isUnclear
     self.lost = lost
   }
 

@@ -31,6 +31,7 @@ extension TokenMachine {
     grant.replay.rule = rule
     grant.isIssuedElsewhere = isIssuedElsewhere
     grant.audiences.forget(\.rejectedRequest)
+    forgetQuestion()
     switch health {
     case .misconfigured: return grant.set(.ok)
     case .unknown where !grant.replay.lostAnswersCount: return grant.set(.ok)
@@ -42,7 +43,9 @@ extension TokenMachine {
   /// as offline until the next request to the provider.
   public mutating func reconnected() {
     guard lastFailure?.mayComeFromTheNetwork == true else { return }
+    guard holdsSecret else { return grant.pause.end() }
     // No request follows by itself for a secret, which works as before.
-    if holdsSecret { grant.pause.forget() } else { grant.pause.end() }
+    grant.pause.forget()
+    forgetQuestion()
   }
 }

@@ -5,7 +5,8 @@ public import AgentModel
 /// and health are those of an exchange.
 ///
 /// - A refresh, or a resource that refuses the secret, asks at most once in `recheckSecret`, over all callers.
-/// - A failed question changes nothing: the secret is served until its end, or until the provider refuses it.
+/// - A failed question changes nothing: the secret is served until its end, or until the provider refuses it. A refresh
+///   within `recheckSecret` of it tells the failure again.
 extension TokenMachine {
   /// What is known of the secret beside its token.
   struct HeldSecret: Hashable {
@@ -43,6 +44,19 @@ extension TokenMachine {
   /// The end that the person told of the secret has come.
   public func secretHasEnded(at now: BootInstant) -> Bool { secretEnd.map { $0 <= now } ?? false }
 
+  /// The secret has ended by the provider's time of now: it is served no more. Time may be set back, and then it is held
+  /// again.
+  public mutating func retireSecret() { grant.audiences.retireToken(of: .standard) }
+
+  /// The secret ended while the provider was asked about it: its callers are told so, and the health stays, since the
+  /// provider refused nothing.
+  public mutating func secretEnded(attempt number: UInt64) -> [Effect] {
+    guard let attempt = exchange, attempt.number == number else { return [] }  // I3
+    exchange = nil
+    retireSecret()
+    return waiters.take().map { .refuse($0.id, .reauthenticate(reason: Self.secretExpired)) }
+  }
+
   /// A caller wants the secret, or wants to know whether the provider still stands by it.
   mutating func secretWanted(by id: WaiterID, _ demand: Demand, at now: BootInstant) -> [Effect] {
     if secretHasEnded(at: now) { return [.refuse(id, .reauthenticate(reason: Self.secretExpired))] }
@@ -68,8 +82,16 @@ extension TokenMachine {
     switch demand {
     case .usable: return false
     case .replacing(let fingerprint) where fingerprint != token.fingerprint: return false
-    case .replacing, .forced:
-      return exchange != nil || heldSecret?.askedAt.map { now >= $0 + Self.recheckSecret } ?? true
+    case .replacing: return exchange != nil || mayAskAboutSecret(at: now)
+    // A question that failed is no answer to the next refresh.
+    case .forced: return exchange != nil || mayAskAboutSecret(at: now) || lastFailure != nil || health != .ok
     }
   }
+
+  private func mayAskAboutSecret(at now: BootInstant) -> Bool {
+    heldSecret?.askedAt.map { now >= $0 + Self.recheckSecret } ?? true
+  }
+
+  /// The next refresh asks at once: what kept the last question from its answer is over.
+  mutating func forgetQuestion() { heldSecret?.askedAt = nil }
 }

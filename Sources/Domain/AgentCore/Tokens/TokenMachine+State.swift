@@ -27,7 +27,7 @@ extension TokenMachine {
   }
 
   /// Why the person must sign in, while the state says so.
-  private var endReason: String {
+  public var endReason: String {
     if case .reauthenticate(let reason) = health { return reason }
     return holdsSecret ? Self.secretExpired : Self.outcomeUnknown
   }

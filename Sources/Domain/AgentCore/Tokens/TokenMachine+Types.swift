@@ -90,7 +90,7 @@ extension TokenMachine {
     case store
   }
 
-  /// The provider did not answer, and nothing is known of the request but that.
+  /// The provider did not answer, or not with what became of the request.
   public enum Silence: Hashable, Sendable {
     /// The caller gave up waiting. The exchange goes on, and its result is kept.
     case stillWaiting
@@ -98,6 +98,8 @@ extension TokenMachine {
     case ended(retryAfter: Milliseconds)
     /// The refresh token may be spent: it is sent once more no sooner than then.
     case inDoubt(retryAfter: Milliseconds)
+    /// The same, after an answer that leaves it open, such as an error of the server.
+    case unclear(retryAfter: Milliseconds)
   }
 
   public enum Effect: Hashable, Sendable {

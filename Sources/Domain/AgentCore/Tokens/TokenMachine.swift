@@ -7,7 +7,7 @@ public import AgentModel
 /// - I3: an answer to an attempt that is not the current one changes nothing.
 /// - I4: a refresh token whose use has an unknown outcome is not sent again but by the provider's rule.
 /// - I5: a grant that the provider refuses costs it at most one request in `recheckWhenForced`, over all callers; one
-///   whose client it refuses, one in `recheckConfiguration`.
+///   whose client it refuses, one in `recheckConfiguration`; a secret, whatever was said of it, one in `recheckSecret`.
 /// - I6: after a failure all callers together make one attempt a pause.
 ///
 /// The machine knows who waits and which exchange is in flight; what is known of the grant, and what stands against an

@@ -177,6 +177,8 @@ bool lanyard_identify(const char *path, struct lanyard_file_identity *identity);
 int lanyard_open_directory_for_sync(const char *path);
 /// Takes an exclusive lock that ends with the descriptor (open file description lock); -EAGAIN if another has it.
 int lanyard_lock_file(int fd);
+/// True if another open file has that lock. Takes none.
+bool lanyard_file_is_locked(int fd);
 /// Locks a directory (flock(2)); another errno if its file system has no such locks.
 int lanyard_lock_directory(int fd);
 /// A new file for writing without a name, of mode 0600, in the directory of a descriptor. It vanishes with its

@@ -108,6 +108,7 @@ struct ApprovalsPage {
   }
 
   private func write(_ request: AccessRequest, to html: inout HTML) {
+    let wanted = Words.list(request.origins.isEmpty ? request.methods + request.capabilities : request.origins)
     html.element("article", ["class": "card ask", "aria-labelledby": "more-\(request.id)"]) { html in
       html.element("h3", ["id": "more-\(request.id)"]) { html in
         html.name(request.client)
@@ -135,13 +136,13 @@ struct ApprovalsPage {
         html.choice(id: "for-\(request.id)", name: "expiresInSeconds", Lifetimes.options)
         html.element("button", ["class": "main", "id": "allow-\(request.id)"]) { html in
           html.text("Allow")
-          unseen(&html, Words.list(request.origins), request.client)
+          unseen(&html, wanted, request.client)
         }
       }
       html.form(frame.visit, "decide-access", [("request", request.id), ("verdict", "deny")]) { html in
         html.element("button", ["class": "danger", "id": "deny-\(request.id)"]) { html in
           html.text("Deny")
-          unseen(&html, Words.list(request.origins), request.client)
+          unseen(&html, wanted, request.client)
         }
       }
       html.literal("</div>")

@@ -100,18 +100,19 @@ struct HealthPage {
     }
     fact("Time") { html in
       let sessions = drawn.compactMap { session($0.id) }
-      let offset = sessions.compactMap(\.clockOffsetMs).max { $0.magnitude < $1.magnitude }
-      if sessions.contains(where: \.isClockSuspect) {
-        html.mark(.bad, "this machine's clock disagrees with a provider's time")
+      let suspects = sessions.filter(\.isClockSuspect)
+      let farthest = sessions.max { ($0.clockOffsetMs ?? 0).magnitude < ($1.clockOffsetMs ?? 0).magnitude }
+      if !suspects.isEmpty {
+        let known = suspects.contains(where: \.isTimeTold) ? "a provider's time" : "the time that was known before"
+        html.mark(.bad, "this machine's clock disagrees with \(known)")
       } else if sessions.isEmpty {
         html.mark(.idle, "no provider has told its time")
       } else {
         html.mark(.good, "the clock is trusted")
       }
-      if let offset, offset.magnitude >= 1000 {
-        html.small(
-          "\(LatencyBars.duration(Int64(offset.magnitude))) \(offset < 0 ? "ahead of" : "behind") a provider's time at most"
-        )
+      if let farthest, let offset = farthest.clockOffsetMs, offset.magnitude >= 1000 {
+        let known = farthest.isTimeTold ? "a provider's time at most" : "that time"
+        html.small("\(LatencyBars.duration(Int64(offset.magnitude))) \(offset < 0 ? "ahead of" : "behind") \(known)")
       }
     }
     fact("Store") { html in

@@ -11,6 +11,9 @@ struct Session: Sendable {
   let lastError: (name: String, reason: String?, at: Timestamp?)?
   let nextAttemptAt: Timestamp?
   let isClockSuspect: Bool
+  /// The provider has told its time since the boot.
+  let isTimeTold: Bool
+  /// The provider's time minus this machine's; while it has told none, that of the time which was known before.
   let clockOffsetMs: Int64?
 
   init?(_ value: JSONValue?) {
@@ -27,6 +30,8 @@ struct Session: Sendable {
       error["name"]?.string.map { ($0, error["reason"]?.string, error["at"]?.moment) }
     }
     isClockSuspect = value["clock"]?.string == "suspect"
-    clockOffsetMs = value["serverTimeOffsetMs"]?.integer
+    let told = value["serverTimeOffsetMs"]?.integer
+    isTimeTold = told != nil
+    clockOffsetMs = told ?? value["clockBehindSeconds"]?.integer.map { $0 * 1000 }
   }
 }

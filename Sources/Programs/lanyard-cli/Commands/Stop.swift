@@ -27,8 +27,22 @@ struct Stop: ParsableCommand {
       }
     } catch {
       guard error.name == "noAgent" else { throw error }
-      say("No agent runs.")
+      try waitForAnEndingAgent()
     }
+  }
+
+  /// No agent answers. One that was stopped before may still hold the state.
+  private func waitForAnEndingAgent() throws(CommandFailure) {
+    guard let hasEnded = EndingAgent.hasEnded(waiting: Self.patienceSeconds * 1000) else {
+      return say("No agent runs.")
+    }
+    guard hasEnded else {
+      throw CommandFailure(
+        .other, name: "stillRunning",
+        "The agent is still ending after \(Self.patienceSeconds) s: it waits for exchanges on their way.",
+        hints: ["Run `lanyard stop` again: it says when no agent runs."])
+    }
+    say("The agent has ended.")
   }
 
   private func say(_ sentence: String) { common.json ? Output.answer(json: "{}") : Output.done(sentence) }

@@ -3332,7 +3332,7 @@ public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
 public struct WireWhoami: WireReadable, WireWritable, Sendable {
   /// At one of the provider's `allowedOrigins`.
   public var url: String
-  /// Who the person is: a text or a whole number.
+  /// Who the person is: a text, or a number as it is written.
   public var subject: String
   public var name: String?
   public var email: String?

@@ -128,6 +128,26 @@ import Testing
     #expect(approvals.asks(Self.wish(), by: 2, at: Self.moment(61)) == .isNew)
   }
 
+  @Test func declinedRequest_isDeclinedWithEachAccountOfTheGrant_forAMinute() {
+    var approvals = Approvals()
+    _ = Self.begin(&approvals, Self.wish())
+    _ = Self.decide(&approvals, .deny, at: 1)
+    let other = Self.wish(account: Self.home)
+    #expect(approvals.asks(other, by: 2, at: Self.moment(31)) == .refused(left: .seconds(30)))
+    #expect(Self.begin(&approvals, other, "b", by: 2, at: 31) == .refused(left: .seconds(30)))
+    #expect(approvals.asks(Self.wish(grant: "grt_2", account: Self.home), by: 2, at: Self.moment(31)) == .isNew)
+    #expect(approvals.asks(other, by: 2, at: Self.moment(61)) == .isNew)
+  }
+
+  @Test func approvedRequest_isAskedAboutWithAnotherAccount() {
+    for verdict in [ApprovalMachine.Verdict.once, .session] {
+      var approvals = Approvals()
+      _ = Self.begin(&approvals, Self.wish())
+      _ = Self.decide(&approvals, verdict)
+      #expect(approvals.asks(Self.wish(account: Self.home), by: 2, at: Self.moment(2)) == .isNew)
+    }
+  }
+
   @Test("A declined URL that is spelled in another way is the declined one (RFC 3986 §6.2.2)")
   func declinedURL_inAnotherSpelling_isNotAskedAbout() {
     var approvals = Approvals()

@@ -153,6 +153,39 @@ import Testing
     }
   }
 
+  /// A key without `whoami` is confirmed when the person gives it, and by nothing else.
+  @Test func accountThatNothingAsksAbout_isConfirmedByItsKeyAlone() throws {
+    func key(_ change: (inout PolicyFacts) -> Void = { _ in }) -> PolicyFacts {
+      .technician {
+        $0.providerCanBeAsked = false
+        $0.confirmationAge = .seconds(700)
+        change(&$0)
+      }
+    }
+    let window = #"{"kind":"read","offlineWindowSeconds":600}"#
+    #expect(try decide(window, .technician { $0.confirmationAge = .seconds(700) }).remedies == [.connect])
+    #expect(try decide(window, key()).remedies == [.reauthenticate])
+    #expect(try decide(#"{"kind":"read"}"#, key { $0.isOnline = false }).remedies == [.reauthenticate])
+    #expect(try decide(window, key { $0.clock = .suspect }).remedies == [.reauthenticate])
+    // The administrator has to give the role, whatever key the person gives.
+    let chief = #"{"kind":"read","offlineWindowSeconds":600,"requires":{"rolesAny":["chief"]}}"#
+    #expect(try decide(chief, key()).remedies == [.administrator])
+    let unknown = try decide(
+      #"{"kind":"read","offlineWindowSeconds":900}"#, key { $0.snapshot?.knowsRoles = false },
+      more: #","forbids":[{"capabilities":["c"],"whenRole":"trainee"}]"#)
+    #expect(unknown.failed.map(\.reason) == [.snapshotMissing] && unknown.remedies == [.administrator])
+  }
+
+  @Test func endOfASession_isToldWithItsReason() throws {
+    let decision = try decide(
+      #"{"kind":"write","offlineWindowSeconds":600}"#,
+      .technician {
+        $0.state = .reauthenticationRequired; $0.endReason = "outcomeUnknown"
+      })
+    let failure = Decision.Failure(.state, .reauthenticationRequired, ["because": .word("outcomeUnknown")])
+    #expect(decision.failed == [failure])
+  }
+
   @Test func readOnlyRule_allowsReadingWhileReauthenticationIsRequired() throws {
     let facts = PolicyFacts.technician { $0.state = .reauthenticationRequired }
     func rule(_ kind: String, _ members: String) -> String {

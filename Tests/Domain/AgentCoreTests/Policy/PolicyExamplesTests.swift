@@ -136,7 +136,10 @@ import Testing
     #expect(try names("DELETE", "/v1/messages/17") == .none)
     #expect(try names("POST", "/v1/drafts") == .capabilities(["mail.draft"]))
     #expect(try names("POST", "/v1/drafts/send/") == .capabilities(["mail.send", "mail.draft"]))
+    #expect(try names("POST", "/v1/drafts/17") == .capabilities(["mail.draft"]))
+    #expect(try names("PUT", "/v1/drafts") == .restricting(["mail.draft"]))
     #expect(try names("GET", "/v1/settings/filters") == .capabilities(["mail.settings"]))
+    #expect(try names("GET", "/v1/settings") == .restricting(["mail.settings"]))
     let minuteAgo = Self.person([], confirmed: .seconds(60))
     try Self.check(
       "assistant",

@@ -71,20 +71,32 @@ struct RequestNamingTests {
 
   @Test(arguments: [
     ("/items", "/items", true), ("/items", "/items/", true), ("/items", "/items/1", false), ("/items", "/ITEMS", false),
-    ("/items/*", "/items", true), ("/items/*", "/items/1/2", true), ("/items/*", "/items-evil/1", false),
+    ("/items/*", "/items", false), ("/items/*", "/items/", false), ("/items/*", "/items/1/2", true),
+    ("/items/*", "/items-evil/1", false),
     ("/item*", "/items/1", true), ("/item*", "/ite", false), ("/*", "/", true), ("/*", "/a/b", true),
     ("/a/../b", "/b", true), ("/v1/x*", "/v1", false), ("/v1/x*", "/v1/%78y", true), ("/%62*", "/b", true),
     // A `*` that is a segment stands for one, whatever it is; at the end it is a beginning, unless a slash follows it.
     ("/a/*/b", "/a/x/b", true), ("/a/*/b", "/a/x/b/", true), ("/a/*/b", "/a/b", false), ("/a/*/b", "/a/x/y/b", false),
     ("/a/*/b", "/a/x/b/c", false), ("/a/*/b", "/a/%2A/b", true), ("/*/b", "/a/b", true), ("/*/b", "/b", false),
     ("/*/*/c", "/a/b/c", true), ("/*/*/c", "/a/c", false), ("/a/*/b*", "/a/x/bc", true), ("/a/*/b*", "/a/x/c", false),
-    ("/a/*/b/*", "/a/x/b", true), ("/a/*/b/*", "/a/x/b/c/d", true), ("/a/*/b/*", "/a/x", false),
+    ("/a/*/b/*", "/a/x/b", false), ("/a/*/b/*", "/a/x/b/c/d", true), ("/a/*/b/*", "/a/x", false),
     ("/a/*/", "/a/x", true), ("/a/*/", "/a/x/", true), ("/a/*/", "/a", false), ("/a/*/", "/a/x/y", false),
-    ("/*/", "/a", true), ("/*/", "/", false), ("/a/*/../b", "/a/b", true), ("/a/*/*", "/a/x", true),
-    ("/a/*/*", "/a", false),
+    ("/*/", "/a", true), ("/*/", "/", false), ("/a/*/../b", "/a/b", true), ("/a/*/*", "/a/x", false),
+    ("/a/*/*", "/a/x/y", true), ("/a/*/*", "/a", false),
   ])
   func pattern_covers(text: String, covered: String, expected: Bool) throws {
     #expect(try #require(pattern(text)).covers(path("https://api.test" + covered)) == expected)
+  }
+
+  /// Many servers take `/items` and `/items/` for one.
+  @Test(arguments: [
+    ("/items/*", "/items", true), ("/items/*", "/items/", true), ("/items/*", "/items/1", true),
+    ("/items/*", "/items-evil", false), ("/items/*", "/", false), ("/item*", "/ite", false), ("/items", "/items", true),
+    ("/a/*/b/*", "/a/x/b", true), ("/a/*/*", "/a/x", true), ("/a/*/*", "/a", false), ("/a/*/", "/a", false),
+    ("/*", "/", true),
+  ])
+  func patternOfWhatIsBelowAPath_restrictsThePathAsWell(text: String, path: String, expected: Bool) throws {
+    #expect(try #require(pattern(text)).restricts(self.path("https://api.test" + path)) == expected)
   }
 
   // MARK: naming
@@ -127,6 +139,26 @@ struct RequestNamingTests {
     #expect(
       try names("WEBSOCKET", "https://api.test/chat/1", policy, isForAgent: true) == .capabilities(["chat", "read"]))
     #expect(try names("GET", "https://api.test/pods", policy, isForAgent: true) == .capabilities(["read"]))
+  }
+
+  /// `POST /tickets/*` lets an AI agent comment on a ticket, and not make one.
+  @Test func ruleAboutWhatIsBelowAPath_restrictsAnAIAgentAtThePath_andPermitsItNothingThere() throws {
+    let policy = policy([
+      "comment": [try rule("/tickets/*", ["POST"])], "create": [try rule("/notes", ["POST"])],
+      "notes": [try rule("/notes/*", ["POST"])], "all": [try rule("/*", ["PUT"])],
+      "chat": [try rule("/chat/*", ["WEBSOCKET"])], "join": [try rule("/chat", ["GET"])],
+    ])
+    func names(_ method: String, _ path: String, isForAgent: Bool = true) throws -> RequestNaming {
+      try self.names(method, "https://api.test" + path, policy, isForAgent: isForAgent)
+    }
+    for path in ["/tickets", "/tickets/", "/x/../%74ickets?a=b"] {
+      #expect(try names("POST", path) == .restricting(["comment"]))
+      #expect(try names("POST", path, isForAgent: false) == .capabilities(["comment"]))
+    }
+    #expect(try names("POST", "/tickets/7") == .capabilities(["comment"]))
+    #expect(try names("POST", "/notes") == .capabilities(["create", "notes"]))
+    #expect(try names("PUT", "/") == .capabilities(["all"]))
+    #expect(try names("WEBSOCKET", "/chat") == .restricting(["join", "chat"]))
   }
 
   @Test func otherOrigin_isNotNamed_andItsPathNotJudged() throws {

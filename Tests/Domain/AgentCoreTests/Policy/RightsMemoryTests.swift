@@ -37,6 +37,14 @@ import Testing
     #expect(rights.snapshot.roles == ["auditor"] && rights.snapshot.scopes == ScopeSet(["openid"]))
   }
 
+  /// The record keeps the names of scopes alone, and not that others were told.
+  @Test func scopesThatAreNotKept_areNoChange() {
+    var rights = Self.signIn()
+    let told = ScopeSet(["openid", "orders"], lacksSome: true)
+    let isNews = rights.apply(Self.exchange(roles: ["technician"], scopes: told), at: Self.moment(60))
+    #expect(!isNews && rights.snapshot.version == 1)
+  }
+
   @Test func exchangeWithoutRoles_keepsTheRolesAndTheirAge() {
     var rights = Self.signIn()
     let isNews = rights.apply(Self.exchange(), at: Self.moment(60))

@@ -59,6 +59,18 @@ import Testing
     for status in [302, 400, 429, 500, 503] { #expect(verdict(status) == .again(after: .seconds(15))) }
   }
 
+  /// A service's own words may look like those of RFC 7009, and the secret may be alive.
+  @Test(arguments: ["invalid_token", "invalid_grant", "unsupported_token_type", "invalid_client", "server_error"])
+  func revocationOfASecret_isJudgedByTheStatusAlone(error: String) {
+    func verdict(_ status: Int) -> RevocationOutbox.Verdict {
+      RevocationOutbox.verdict(
+        .response(status: status, error: error, retryAfter: nil), toOwnRequest: true, attempts: 1, jitter: 0)
+    }
+    for status in [200, 204, 404, 410] { #expect(verdict(status) == .confirmed) }
+    for status in [401, 403] { #expect(verdict(status) == .refusedForGood) }
+    for status in [400, 422, 429, 500] { #expect(verdict(status) == .again(after: .seconds(15))) }
+  }
+
   /// A day after the token's told end.
   private func isOver(
     _ isRefreshToken: Bool, isAnswered: Bool = false, after age: Milliseconds = .seconds(86_400)

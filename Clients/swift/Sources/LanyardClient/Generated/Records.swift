@@ -6289,7 +6289,7 @@ public struct TokenProofResult: Record, WireRecord {
 public struct Whoami: Record, WireRecord {
   /// At one of the provider's `allowedOrigins`.
   public var url: String
-  /// Who the person is: a text or a whole number.
+  /// Who the person is: a text, or a number as it is written.
   public var subject: String
   public var name: String?
   public var email: String?

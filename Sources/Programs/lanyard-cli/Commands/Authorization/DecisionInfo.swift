@@ -28,9 +28,14 @@ struct DecisionInfo {
     effect = node["effect"]?.string ?? ""
     capability = node["capability"]?.string ?? ""
     reason = node["reason"]?.string ?? ""
-    failures = (node["failed"].map { Array($0.elements) } ?? []).map { failure in
+    let failed = node["failed"].map { Array($0.elements) } ?? []
+    let isSignedOut = failed.contains { $0["reason"]?.string == "signedOut" }
+    let isTimeTold = node["time"]?["basis"]?.string == "server"
+    failures = failed.map { failure in
       let reason = failure["reason"]?.string ?? ""
-      return Failure(reason: reason, message: ReasonMessages.sentence(reason, ReasonFacts(failure["facts"])))
+      let message = ReasonMessages.sentence(
+        reason, ReasonFacts(failure["facts"]), isSignedOut: isSignedOut, isTimeTold: isTimeTold)
+      return Failure(reason: reason, message: message)
     }
     obligations = node["obligations"]?.elements.compactMap(\.string) ?? []
     remedies = node["remedies"]?.elements.compactMap(\.string) ?? []
@@ -47,7 +52,7 @@ struct DecisionInfo {
   func tell(json isJSON: Bool, via agent: inout AgentConnection) throws(CommandFailure) {
     if isJSON { return Output.answer(json: json) }
     let named = try AccountInfo.named(account, via: &agent)
-    for line in lines(for: named.label) { Output.answer(line) }
+    for line in lines(for: named) { Output.answer(line) }
   }
 
   /// The exit code; a denial names the first step that would help.
@@ -69,20 +74,20 @@ struct DecisionInfo {
     return ["Check the name: `lanyard policy show \(ErrorMessages.shellWord(policyName))` shows those that it knows."]
   }
 
-  private func help(for label: String) -> [String] {
+  private func help(for account: AccountInfo) -> [String] {
     guard hasNoPolicy else {
       // Where the provider can't be reached, this alone helps.
       let clock = failures.contains { $0.reason == "clockSuspect" } ? ["Set the clock of this machine."] : []
-      return clock + whereToLook + remedies.map { ReasonMessages.remedy($0, account: label) }
+      return clock + whereToLook + remedies.map { ReasonMessages.remedy($0, of: account) }
     }
     return [
       "Set one: `lanyard policy set FILE --provider PROVIDER`. A policy named `default` applies to all other providers."
-    ] + remedies.filter { $0 != "administrator" }.map { ReasonMessages.remedy($0, account: label) }
+    ] + remedies.filter { $0 != "administrator" }.map { ReasonMessages.remedy($0, of: account) }
   }
 
   /// The verdict, the reasons, the end of validity and the remedies.
-  func lines(for label: String) -> [String] {
-    let who = Text.shown(label)
+  func lines(for account: AccountInfo) -> [String] {
+    let who = Text.shown(account.label)
     let what = Text.shown(capability)
     let verdict =
       switch effect {
@@ -101,7 +106,7 @@ struct DecisionInfo {
       facts.add("Until", "\(validUntil.local) (\(validUntil.relative(to: now))), if nothing changes before")
     }
     if !obligations.isEmpty { facts.add("Do", obligations.joined(separator: ", ")) }
-    for (number, remedy) in help(for: label).enumerated() { facts.add(number == 0 ? "Help" : " ", remedy) }
+    for (number, remedy) in help(for: account).enumerated() { facts.add(number == 0 ? "Help" : " ", remedy) }
     if clockIsSuspect, reason != "clockSuspect" {
       facts.add("Clock", "This machine's clock was set back, so time limits count from the time that was known.")
     }

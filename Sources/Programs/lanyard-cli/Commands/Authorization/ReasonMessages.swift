@@ -31,14 +31,18 @@ struct ReasonFacts {
 
 /// The reasons and remedies of decisions (docs/offline.md, Decisions) as sentences.
 enum ReasonMessages {
-  static func sentence(_ reason: String, _ facts: ReasonFacts) -> String {
+  /// - Parameters:
+  ///   - isSignedOut: what the provider told of the account can't be read, or is gone.
+  ///   - isTimeTold: the provider told its time since the boot.
+  static func sentence(_ reason: String, _ facts: ReasonFacts, isSignedOut: Bool, isTimeTold: Bool) -> String {
     switch reason {
     case "unknownCapability": "The policy does not name this capability, so it is not allowed."
     case "accountLocked": "The provider has disabled this account."
     case "signedOut": "The account is signed out."
-    case "reauthenticationRequired": "The provider requires a new sign-in for this account."
+    case "reauthenticationRequired": sessionOver(facts)
     case "neverAuthenticated": "The provider has never confirmed this account."
-    case "clockSuspect": clockSuspect(facts)
+    case "clockSuspect": clockSuspect(facts, isTimeTold: isTimeTold)
+    case "snapshotMissing" where isSignedOut: "Its rights can't be read while it is signed out."
     case "snapshotMissing":
       "The provider has not yet sent the \(facts.list("missing") ?? "rights") of this account."
     case "snapshotTooOld": snapshotTooOld(facts)
@@ -58,9 +62,27 @@ enum ReasonMessages {
     }
   }
 
-  static func clockSuspect(_ facts: ReasonFacts) -> String {
+  /// Why only the person brings the session back: the words of error 2004.
+  private static func sessionOver(_ facts: ReasonFacts) -> String {
+    switch facts.list("because") {
+    case "outcomeUnknown":
+      "It is not known whether the provider took this account's refresh token, so this needs a new sign-in."
+    case "noRefreshToken": "The account has no refresh token, so this needs a new sign-in."
+    case "secretExpired": "This account's key has ended, as was told when it was added."
+    case "secretRefused": "The provider refuses this account's key."
+    case "identityMismatch": "The provider says that this account's key is another person's."
+    case "issuerChanged", "subjectChanged": "The provider answered for another person."
+    case "unexplainedRefusal": "The provider refused several times to refresh the account's token, and did not say why."
+    case "installationSuspended": "This installation of the app is suspended."
+    case "installationUnknown": "The provider knows this installation of the app no more."
+    default: "The provider requires a new sign-in for this account."
+    }
+  }
+
+  private static func clockSuspect(_ facts: ReasonFacts, isTimeTold: Bool) -> String {
     let distance = facts.span("behindSeconds").map { "\($0) behind" } ?? "behind"
-    return "This machine's clock is \(distance) the time that the provider told, so no time limit can be trusted."
+    let known = isTimeTold ? "the time that the provider told" : "the time that was known before"
+    return "This machine's clock is \(distance) \(known), so no time limit can be trusted."
   }
 
   /// Without a limit of the policy, being online is more than a confirmation (docs/offline.md, Policy).
@@ -132,12 +154,14 @@ enum ReasonMessages {
   }
 
   /// A remedy as a sentence, with its command.
-  static func remedy(_ remedy: String, account: String) -> String {
+  static func remedy(_ remedy: String, of account: AccountInfo) -> String {
     switch remedy {
     case "unlock": "Unlock the vault: `lanyard unlock`."
     case "connect": "Try again in a moment, or once the provider can be reached: the agent asks it."
-    case "stepUp": "Confirm that it is you: `lanyard step-up \(account)`."
-    case "interact", "reauthenticate": "Sign in again: `lanyard login --account \(account)`."
+    case "stepUp": "Confirm that it is you: `lanyard step-up \(account.label)`."
+    case "reauthenticate" where account.takesAnotherKey:
+      "Enter its key again, or another one: `lanyard rotate \(account.label)`."
+    case "interact", "reauthenticate": "Sign in again: `lanyard login --account \(account.label)`."
     case "administrator": "Ask the administrator of this provider or machine."
     default: remedy
     }

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import CommandSupport
 
-/// `.env`: keys of services that the catalogue knows by the names of their variables.
+/// `.env`: keys that the catalogue, or a provider of the person's own, knows by the names of their variables.
 struct DotenvSource: ImportSource {
   let program: String
   private let path: String
@@ -16,52 +16,58 @@ struct DotenvSource: ImportSource {
 
   func entries() throws(CommandFailure) -> [ImportEntry] {
     let store = try StoreFile.require(path)
-    let services = Self.services()
-    let found = DotenvFile(store.contents).variables.filter { services[$0.name] != nil }
-    guard !found.isEmpty else { return [] }
-    store.warnOfReaders()
+    let variables = DotenvFile(store.contents).variables
+    guard !variables.isEmpty else { return [] }
     var agent = try common.connect()
     let providers = try ProviderInfo.all(via: &agent)
+    let owners = Self.owners(providers)
+    let found = variables.filter { owners[$0.name] != nil }
+    guard !found.isEmpty else { return [] }
+    store.warnOfReaders()
     var entries: [ImportEntry] = []
     var isTaken = Set<String>()
     for variable in found where !isTaken.contains(variable.name) {
-      guard let service = services[variable.name] else { continue }
+      guard let owner = owners[variable.name] else { continue }
       // One key may stand in several variables of its service.
-      let same = found.filter { $0.value == variable.value && services[$0.name]?.name == service.name }
+      let same = found.filter { $0.value == variable.value && owners[$0.name]?.isSame(as: owner) == true }
       isTaken.formUnion(same.map(\.name))
-      entries.append(entry(of: service, in: same, providers))
+      entries.append(entry(of: owner, in: same, providers))
     }
     return entries.named()
   }
 
-  /// The services by the variables in which their programs look for the key.
-  private static func services() -> [String: CatalogueEntry] {
-    let named = CatalogueEntry.all.filter { $0.kind == .secret }.flatMap { service in
-      service.environment.map { ($0, service) }
+  /// Who gave a key, by the variables in which programs look for it. The catalogue comes first: a key of a service goes to
+  /// no other server.
+  private static func owners(_ providers: [ProviderInfo]) -> [String: ImportEntry.KeyOwner] {
+    let services = CatalogueEntry.all.filter { $0.kind == .secret }.flatMap { service in
+      service.environment.map { ($0, ImportEntry.KeyOwner.service(service)) }
     }
-    return Dictionary(named, uniquingKeysWith: { first, _ in first })
+    let own = providers.filter { $0.kind == "secret" }.flatMap { provider in
+      provider.environment.map { ($0, ImportEntry.KeyOwner.provider(provider)) }
+    }
+    return Dictionary(services + own, uniquingKeysWith: { first, _ in first })
   }
 
   private func entry(
-    of service: CatalogueEntry, in variables: [DotenvFile.Variable], _ providers: [ProviderInfo]
+    of owner: ImportEntry.KeyOwner, in variables: [DotenvFile.Variable], _ providers: [ProviderInfo]
   ) -> ImportEntry {
     var entry = ImportEntry(name: variables[0].name)
     entry.place = path
     let key = ImportEntry.ServiceKey(
-      service: service, secret: variables[0].value, variables: variables.map(\.name),
+      owner: owner, secret: variables[0].value, variables: variables.map(\.name),
       lines: variables.flatMap(\.lines).sorted())
-    let provider = key.provider(among: providers)
-    entry.server = provider?.issuer ?? service.allowedOrigins.first
+    let provider = owner.provider(among: providers)
+    entry.server = provider?.issuer ?? owner.service?.allowedOrigins.first
     if variables[0].refersToOthers {
       entry.lack = "its value is made of other variables"
     } else if variables[0].isBroken {
       entry.lack = "its value has several lines"
-    } else if service.needsOrigin, provider == nil {
+    } else if let service = owner.service, service.needsOrigin, provider == nil {
       entry.lack = "each customer of \(service.title) has a host"
       entry.advice = ["Add it first: `\(Presets.command(adding: service.name))`."]
-    } else if service.needsUsername {
+    } else if owner.needsUsername {
       entry.lack = "a user name goes with it"
-      entry.advice = ["Give both: `lanyard login \(provider?.name ?? service.name) --username NAME`."]
+      entry.advice = ["Give both: `lanyard login \(provider?.name ?? owner.name) --username NAME`."]
     } else {
       entry.key = key
     }
@@ -100,21 +106,21 @@ struct DotenvSource: ImportSource {
 }
 
 extension ImportEntry.ServiceKey {
-  /// The provider of this service, if there is one.
-  func provider(among known: [ProviderInfo]) -> ProviderInfo? {
-    known.first { $0.kind == "secret" && $0.preset == service.name }
-  }
-
   /// The lines for a person.
   fileprivate var place: String {
     lines.count == 1 ? "Line \(lines[0])" : "Lines \(lines.map(String.init).joined(separator: ", "))"
   }
 }
 
-extension CatalogueEntry {
+extension ImportEntry.KeyOwner {
   /// HTTP Basic needs a name that nothing tells.
   fileprivate var needsUsername: Bool {
-    guard case .basic(nil)? = secret?.placement else { return false }
+    let (placement, username) =
+      switch self {
+      case .service(let service): (service.secret?.placement, service.username)
+      case .provider(let provider): (provider.placement, provider.username)
+      }
+    guard case .basic(nil)? = placement else { return false }
     return username == nil
   }
 }

@@ -84,9 +84,40 @@ struct ImportEntry {
     let token: String
   }
 
+  /// Who gave a key, as the name of its variable tells.
+  enum KeyOwner {
+    case service(CatalogueEntry)
+    /// A provider of the person's own, which names the variable.
+    case provider(ProviderInfo)
+
+    var name: String {
+      switch self {
+      case .service(let service): service.name
+      case .provider(let provider): provider.name
+      }
+    }
+
+    var service: CatalogueEntry? { if case .service(let service) = self { service } else { nil } }
+
+    func isSame(as other: KeyOwner) -> Bool {
+      switch (self, other) {
+      case (.service, .service), (.provider, .provider): name == other.name
+      case (.service, .provider), (.provider, .service): false
+      }
+    }
+
+    /// Its provider, if there is one.
+    func provider(among known: [ProviderInfo]) -> ProviderInfo? {
+      switch self {
+      case .service(let service): known.first { $0.kind == "secret" && $0.preset == service.name }
+      case .provider(let provider): provider
+      }
+    }
+  }
+
   /// A key in variables of an environment.
   struct ServiceKey {
-    let service: CatalogueEntry
+    let owner: KeyOwner
     let secret: HeldBytes
     let variables: [String]
     /// Where they stand, from 1.
@@ -165,7 +196,7 @@ struct ImportEntry {
     case .machine: writer.member("importable", "machine")
     case .key(let key):
       writer.member("importable", "key")
-      writer.member("service", key.service.name)
+      writer.member("service", key.owner.name)
       writer.member("variables", key.variables)
       writer.key("lines")
       writer.beginArray()

@@ -64,8 +64,8 @@ struct TakeOver {
   ) throws(CommandFailure) -> Outcome {
     let known = try ProviderInfo.all(via: &agent)
     let before = try AccountInfo.all(via: &agent)
-    let name = Self.free(key.service.name, among: known.map(\.name))
-    let provider = try KeyProvider(key.provider(among: known), orOf: key.service, as: name, via: &agent)
+    let name = Self.free(key.owner.name, among: known.map(\.name))
+    let provider = try KeyProvider(key.owner.provider(among: known), orOf: key.owner.service, as: name, via: &agent)
     do throws(CommandFailure) {
       let id = try agent.call("account.add") { writer in
         writer.member("provider", provider.info.name)

@@ -41,8 +41,8 @@ enum HelpTopic: String, CaseIterable {
     `lanyard exec` and `lanyard sandbox` end with the code of their command, with
     127 if there is no such command, 126 if it can't be run, and 128 and the
     number of a signal that ended it. `lanyard can` ends with 0 if it is allowed,
-    6 if denied, 7 if a step-up is needed. Credential helpers end with the codes
-    that their tool expects.
+    6 if denied, 7 if a step-up is needed, 4 if you have to sign in again.
+    Credential helpers end with the codes that their tool expects.
     """
 
   private static let environmentText = """

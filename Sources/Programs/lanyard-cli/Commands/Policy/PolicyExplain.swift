@@ -39,12 +39,13 @@ struct PolicyExplain: ParsableCommand {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
     let account = try selection.located(via: &agent)
+    let moment = at?.moment(for: account, via: &agent)
     let decision = try agent.call(
       "policy.explain",
       params: { writer in
         writer.member("account", account)
         writer.member("capability", capability)
-        writer.member("at", at?.moment.rfc3339)
+        writer.member("at", moment?.rfc3339)
         guard offline != nil || state != nil || stepUp else { return }
         writer.key("assume")
         writer.beginObject()
@@ -63,15 +64,25 @@ enum AccountStateWord: String, CaseIterable, ExpressibleByArgument {
 }
 
 /// An instant, or a duration from now.
-struct LaterMoment: ExpressibleByArgument {
-  let moment: Moment
+enum LaterMoment: ExpressibleByArgument {
+  case instant(Moment)
+  case fromNow(seconds: Int)
 
   init?(argument: String) {
     if let moment = Moment(argument) {
-      self.moment = moment
-      return
+      self = .instant(moment)
+    } else if argument.first == "+", let length = DurationArgument.seconds(argument.dropFirst()) {
+      self = .fromNow(seconds: length)
+    } else {
+      return nil
     }
-    guard argument.first == "+", let length = DurationArgument.seconds(argument.dropFirst()) else { return nil }
-    moment = Moment(seconds: Moment.now.seconds + length)
+  }
+
+  /// A duration counts from the time of the account's provider, by which the agent decides.
+  func moment(for account: String, via agent: inout AgentConnection) -> Moment {
+    switch self {
+    case .instant(let moment): moment
+    case .fromNow(let seconds): Moment(seconds: SessionInfo.now(of: account, via: &agent).seconds + seconds)
+    }
   }
 }

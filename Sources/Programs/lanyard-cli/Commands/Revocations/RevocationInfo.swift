@@ -44,14 +44,15 @@ struct RevocationInfo {
   /// When the agent tries it again by itself: "in 5 min", "now".
   var next: String? { nextAttempt.map { $0 > .now ? $0.relative : "now" } }
 
-  /// Attempts so far, the next attempt and the end.
+  /// Attempts so far, the next attempt and the end. What is due is on its way: the agent waits for nothing then.
   private var plan: String {
     let end = end.map { ", given up \($0.relative)" } ?? ""
+    let isDue = nextAttempt.map { $0 <= .now } ?? false
     guard attempts > 0 else {
-      let planned = nextAttempt.flatMap { $0 > .now ? "sent \($0.relative) or when the network changes" : nil }
-      return "not tried yet, \(planned ?? "sent now")\(end)"
+      guard let nextAttempt, !isDue else { return "being sent\(end)" }
+      return "not tried yet, sent \(nextAttempt.relative) or when the network changes\(end)"
     }
-    let when = next.map { "again \($0)" } ?? "not again by itself"
+    let when = isDue ? "being sent" : nextAttempt.map { "again \($0.relative)" } ?? "not again by itself"
     return "tried \(attempts == 1 ? "once" : "\(attempts) times"), \(when)\(end)"
   }
 

@@ -93,15 +93,10 @@ struct StatusReport {
     facts.add("Offline until", session.offlineWords)
     facts.add("Data", account.dataWords)
     facts.add("Step-up", session.stepUpValidUntil.map { "valid until \($0.clock)" })
-    if session.clock == "suspect" {
-      let behind = session.clockBehindSeconds.map { Moment.spelledOut($0) + " " } ?? ""
-      facts.add(
-        "Clock", styled: Style.bad("suspect: \(behind)behind the time of the provider; set this machine's clock"))
-    }
+    facts.add("Clock", styled: session.suspicionWords.map { Style.bad($0) })
     facts.add("Clock", styled: session.clockWords.map { Style.notice($0) })
     var steps: [String] = []
-    for step in session.remedies.map({ ReasonMessages.remedy($0, account: account.label) }) where !steps.contains(step)
-    {
+    for step in session.remedies.map({ ReasonMessages.remedy($0, of: account) }) where !steps.contains(step) {
       steps.append(step)
     }
     if state == "locked" { steps = Self.stepsOfADisabled(account) }

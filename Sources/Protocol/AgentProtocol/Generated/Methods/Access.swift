@@ -17,7 +17,8 @@ public enum AccessRequest: RPCMethod {
     idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    /// Origins that its requests want to go to.
+    /// Origins that its requests want to go to. Empty where only methods or capabilities are wanted: methods of
+    /// requests are then for the origins that the grant reaches. Nothing wanted at all is -32602.
     public var origins: [String]
     /// Methods that it wants to use there; absent: none beyond those that it has.
     public var methods: [String]?
@@ -34,13 +35,13 @@ public enum AccessRequest: RPCMethod {
       var reason: String?
       for (memberName, memberValue) in node.members {
         if memberName.isText("origins") {
-          origins = try reading("origins") { () throws(ParamsProblem) in try memberValue.list(1...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+          origins = try reading("origins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
         } else if memberName.isText("methods") {
           methods = try reading("methods") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(.accessMethod) } }
         } else if memberName.isText("capabilities") {
           capabilities = try reading("capabilities") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(.capability) } }
         } else if memberName.isText("reason") {
-          reason = try reading("reason") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...4096)) }
+          reason = try reading("reason") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...65536)) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }

@@ -110,5 +110,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "6720a7636cb075562362e7ab654e2296f44481228310b2c6edf4c5be8dcfb3ae"
+  public static let schemaDigest = "41cb25c5a5a8e91657adacf5eb5aacb09709edc2785bd163ca2bc9d5692a8317"
 }

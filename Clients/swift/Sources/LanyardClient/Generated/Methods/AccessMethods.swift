@@ -17,7 +17,8 @@ public struct AccessMethods: Sendable {
   /// until a person decides or the grant or the agent ends.
   ///
   /// - Parameters:
-  ///   - origins: Origins that its requests want to go to.
+  ///   - origins: Origins that its requests want to go to. Empty where only methods or capabilities are wanted:
+  ///     methods of requests are then for the origins that the grant reaches. Nothing wanted at all is -32602.
   ///   - reason: Why, for the person. Its first 500 characters are shown as text, without hidden characters and
   ///     line ends.
   ///   - methods: Methods that it wants to use there; absent: none beyond those that it has.
