@@ -18,12 +18,10 @@ def common(texts):
 
 
 def names(package):
-    """The licenses of a package, as its copyright file names them: by its fields, or by those that Debian has once."""
+    """The licenses of a package, by the fields of its copyright file. Of one without fields only a reader learns them."""
     text = copyright_of(package)
-    found = {name.strip() for name in re.findall(r"^License:[ \t]*(\S.*)$", text, re.M)} or set(common([text]))
-    if not found:
-        raise SystemExit(f"packaging: the copyright file of {package} names no license in a way that is known here.")
-    return sorted(found)
+    found = {name.strip() for name in re.findall(r"^License:[ \t]*(\S.*)$", text, re.M)}
+    return sorted(found) or [f"see the copyright file of {package}, which also names {', '.join(common([text])) or 'no other'}"]
 
 
 def read(path):
