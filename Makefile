@@ -89,7 +89,7 @@ build: packages ## Build all programs for a debugger and for the next try, into 
 
 ##@ Tests
 
-test: packages-tests packages-clients packages-desktop packages-fleet packages-web packages-wheel packages-site ## Run every test: all that CI runs, in under half an hour.
+test: packages-tests packages-clients packages-desktop packages-fleet packages-web packages-wheel packages-site ## Run every test: all that CI runs, in under three quarters of an hour.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
 
 test-quick: packages-tests ## Run what takes under five minutes once it is built: few seeds, each transcript once, no walk of all states.
