@@ -159,7 +159,7 @@ unittest.main(module=None, argv=["unittest", *sys.argv[1:]], testRunner=Names(),
 
 class Commit(unittest.TestCase):
     def test_is_known_in_a_checkout_of_another_user(self):
-        """As in CI, where root packs what somebody else checked out. git has the variable for its own tests."""
+        """CI's root packs a checkout of another user. git's own tests have this variable."""
         environment = {
             **os.environ, "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1", "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
         refused = subprocess.run(["git", "-C", ROOT, "log", "-1"], env=environment, capture_output=True, text=True)

@@ -61,9 +61,14 @@ class Layout:
         self.layers, self.diffs, self.history = [], [], []
 
     def blob(self, content, media):
-        digest = hashlib.sha256(content).hexdigest()
-        self.archive.add(f"blobs/sha256/{digest}", content)
-        return {"mediaType": media, "digest": f"sha256:{digest}", "size": len(content)}
+        digest = "sha256:" + hashlib.sha256(content).hexdigest()
+        self.archive.add(self.place(digest), content)
+        return {"mediaType": media, "digest": digest, "size": len(content)}
+
+    @staticmethod
+    def place(digest):
+        """Where a blob stands in the archive."""
+        return "blobs/" + digest.replace(":", "/")
 
     def json_blob(self, value, media):
         return self.blob(json.dumps(value, sort_keys=True, separators=(",", ":")).encode(), media)
@@ -99,9 +104,9 @@ class Layout:
             {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [manifest]},
             sort_keys=True).encode())
         # By this `docker load` finds the parts: it looks for an index only where it has containerd's store.
-        inside = lambda part: "blobs/" + part["digest"].replace(":", "/")  # noqa: E731
-        self.archive.add("manifest.json", json.dumps(
-            [{"Config": inside(configuration), "RepoTags": [tag], "Layers": [inside(layer) for layer in self.layers]}]).encode())
+        self.archive.add("manifest.json", json.dumps([{
+            "Config": self.place(configuration["digest"]), "RepoTags": [tag],
+            "Layers": [self.place(layer["digest"]) for layer in self.layers]}]).encode())
         draft = path + ".part"
         with open(draft, "wb") as file:
             file.write(self.archive.bytes())

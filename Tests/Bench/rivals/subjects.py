@@ -322,7 +322,7 @@ class GitCredentialManager(Subject):
         self.environment = {
             "HOME": self.place, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "GCM_PROVIDER": "generic",
             "GCM_CREDENTIAL_STORE": "plaintext", "GCM_PLAINTEXT_STORE_PATH": f"{self.place}/store",
-            # Nobody is there who could sign in anew.
+            # The measurement has no person who could sign in anew.
             "GCM_INTERACTIVE": "never", "GCM_ALLOW_UNSAFE_REMOTES": "1",
             "GCM_OAUTH_AUTHORIZE_ENDPOINT": "/authorize", "GCM_OAUTH_TOKEN_ENDPOINT": "/token",
             "GCM_OAUTH_CLIENTID": CLIENT, "GCM_OAUTH_CLIENTSECRET": SECRET, "GCM_OAUTH_SCOPES": "openid offline_access",

@@ -65,6 +65,10 @@ class ServiceTests(Person):
                 text = file.read()
             self.assertNotIn("@bin@", text)
             self.assertIn(os.path.realpath(self.bin), text)
+            mark = text.splitlines()[0]
+        # The unit that removes the others leaves those of the person's own, too: it looks for the same line.
+        with open(os.path.join(self.units, "lanyard-removed.service")) as file:
+            self.assertIn(f'grep -lsx "{mark}"', file.read())
         # Once more: the same, and no second copy.
         self.service("install")
         self.assertEqual(sorted(os.listdir(self.units)), UNITS)

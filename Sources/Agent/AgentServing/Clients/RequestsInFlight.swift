@@ -2,8 +2,8 @@ internal import AgentPorts
 internal import JSONRPC
 internal import Synchronization
 
-/// The requests of one connection that have no answer yet, by their ids as written: at most `limit` of them run, the
-/// others wait in their order (docs/protocol.md, More requests than places). Ids that are equal are one (`RequestIDKey`).
+/// The requests of one connection that have no answer yet, by the keys of their ids (`RequestIDKey`): at most `limit` of
+/// them run, the others wait in their order (docs/protocol.md, More requests than places).
 package final class RequestsInFlight: Sendable {
   package typealias Work = @Sendable () -> Void
 
